@@ -189,18 +189,21 @@ def _note(found: dict[str, datetime | None], directory: str, at: datetime | None
 
 @dataclass(slots=True)
 class _CountingSpool:
-    """A spool that counts objects, notes folders of jobs, and keeps few rows."""
+    """A spool that counts objects, notes folders of jobs, and keeps few rows.
+
+    A part that is not finished counts too: then the whole listing has failed.
+    """
 
     left_out: Collection[str]
     kept: KeptRows | None
     objects: int = 0
     directories: dict[str, datetime | None] = field(default_factory=dict)
     markers: list[StoredObject] = field(default_factory=list)
-    _finished: list[KeyRange] = field(default_factory=list)
+    ranges: list[KeyRange] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self._finished += [KeyRange(f"{each}/", f"{each}0") for each in self.left_out]
+        self.ranges += [KeyRange(f"{each}/", f"{each}0") for each in self.left_out]
 
     @property
     def rows(self) -> int:
@@ -210,40 +213,34 @@ class _CountingSpool:
         return _CountingPart(self)
 
     def finished(self) -> list[KeyRange]:
-        return list(self._finished)
+        return list(self.ranges)
 
     def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
         del within
         yield from ()
 
-    def add(self, within: KeyRange, part: _CountingPart) -> None:
+    def add(self, batch: pa.RecordBatch) -> None:
+        keys = batch.column("key")
+        found = job_directories(keys, batch.column("modified_at"))
+        markers = batch.filter(pc.match_substring(keys, f"/{EXPIRY_MARKER}")).to_pylist()
         with self._lock:
-            self._finished.append(within)
-            self.objects += part.objects
-            for each, at in part.directories.items():
+            self.objects += pc.sum(batch.column("size").is_valid()).as_py() or 0
+            for each, at in found.items():
                 _note(self.directories, each, at)
-            self.markers += part.markers
+            self.markers += [StoredObject(**row) for row in markers]
 
 
 class _CountingPart:
     def __init__(self, spool: _CountingSpool) -> None:
         self.rows = 0
-        self.objects = 0
-        self.directories: dict[str, datetime | None] = {}
-        self.markers: list[StoredObject] = []
         self._spool = spool
         self._kept: SpoolPart | None = None
 
     def append(self, batch: pa.RecordBatch) -> None:
         self.rows += batch.num_rows
-        keys, is_object = batch.column("key"), batch.column("size").is_valid()
-        self.objects += pc.sum(is_object).as_py() or 0
+        self._spool.add(batch)
         if batch.num_rows and self._spool.kept is not None:
             self._keep(batch, self._spool.kept)
-        for each, at in job_directories(keys, batch.column("modified_at")).items():
-            _note(self.directories, each, at)
-        markers = batch.filter(pc.match_substring(keys, f"/{EXPIRY_MARKER}"))
-        self.markers += [StoredObject(**row) for row in markers.to_pylist()]
 
     def _keep(self, batch: pa.RecordBatch, kept: KeptRows) -> None:
         first, last = (batch["key"][at].as_py() for at in (0, -1))
@@ -256,4 +253,4 @@ class _CountingPart:
     def finish(self, within: KeyRange) -> None:
         if self._kept is not None:
             self._kept.finish(within)
-        self._spool.add(within, self)
+        self._spool.ranges.append(within)

@@ -90,15 +90,15 @@ class CheckpointScan:
         aside: What may be a ``_metadata`` of another name, by its own key.
     """
 
-    metadata: Mapping[str, StoredObject]
-    directories: frozenset[str]
-    ids: Mapping[str, frozenset[int]]
-    shown: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    closed: tuple[str, ...] = ()
-    areas: Mapping[str, frozenset[Scope]] = field(default_factory=dict)
-    changed_at: Mapping[str, datetime] = field(default_factory=dict)
-    expiries: tuple[StoredObject, ...] = ()
-    aside: Mapping[str, StoredObject] = field(default_factory=dict)
+    metadata: dict[str, StoredObject] = field(default_factory=dict)
+    directories: set[str] = field(default_factory=set)
+    ids: dict[str, frozenset[int]] = field(default_factory=dict)
+    shown: dict[str, frozenset[int]] = field(default_factory=dict)
+    closed: list[str] = field(default_factory=list)
+    areas: dict[str, set[Scope]] = field(default_factory=dict)
+    changed_at: dict[str, datetime] = field(default_factory=dict)
+    expiries: list[StoredObject] = field(default_factory=list)
+    aside: dict[str, StoredObject] = field(default_factory=dict)
 
     @property
     def readable(self) -> dict[str, StoredObject]:
@@ -126,76 +126,64 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
         is_listed: Whether the same cycle lists each of its objects, so that a ``_metadata`` in such
             an area is found all the same.
     """
-    shown = _Levels(storage.location.name, is_listed=is_listed)
-    level = [""]
+    name, found, level, folders = storage.location.name, CheckpointScan(), [""], {""}
     folder_of = storage.all_folders() or storage.folder
     with ThreadPoolExecutor(_THREADS) as pool:
         while level:
             listings = zip(level, pool.map(folder_of, level), strict=True)
-            level = [each for folder, listed in listings for each in shown.enter(folder, listed)]
-            shown.folders.update(level)
-    return shown.scan()
+            level = [
+                each
+                for folder, listed in listings
+                for each in _entered(found, folder, listed, name, is_listed=is_listed)
+            ]
+            folders.update(level)
+    found.ids.update(_ids(found.metadata, name))
+    found.shown.update(_ids(folders, name))
+    return found
 
 
-@dataclass(slots=True)
-class _Levels:
-    root_name: str
-    is_listed: bool
-    metadata: dict[str, StoredObject] = field(default_factory=dict)
-    directories: set[str] = field(default_factory=set)
-    closed: list[str] = field(default_factory=list)
-    areas: dict[str, set[Scope]] = field(default_factory=dict)
-    changed_at: dict[str, datetime] = field(default_factory=dict)
-    expiries: list[StoredObject] = field(default_factory=list)
-    aside: dict[str, StoredObject] = field(default_factory=dict)
-    folders: set[str] = field(default_factory=lambda: {""})
+def _entered(
+    found: CheckpointScan, folder: str, listed: Folder, name: str, *, is_listed: bool
+) -> Iterator[str]:
+    """Take what is in a folder into account; yield the folders in it that are entered next.
 
-    def enter(self, folder: str, listed: Folder) -> Iterator[str]:
-        name = self.root_name
-        self._add_objects(folder, listed.objects)
-        may_skip = self.is_listed or any(
-            checkpoint_id_of(each) is not None for each in (*listed.folders, *listed.closed)
-        )
-        self.closed += [
-            key
-            for key in (_join(folder, each) for each in listed.closed)
-            # no listing enters a link either
-            if self.is_listed or not _is_left_out(place_of_folder(key, name), may_skip=may_skip)
-        ]
-        if METADATA_NAME in listed.folders and is_of_checkpoint(folder, name):
-            self.closed.append(_join(folder, METADATA_NAME))
-        for key in (_join(folder, each) for each in listed.folders):
-            place = place_of_folder(key, name)
-            if place.job_directory is not None and place.scope is not Scope.OTHER:
-                self.directories.add(place.job_directory)
-                self.areas.setdefault(place.job_directory, set()).add(place.scope)
-            if not _is_left_out(place, may_skip=may_skip):
-                yield key
+    Args:
+        name: Base name of the storage root.
+    """
+    _add_objects(found, folder, listed.objects, name)
+    may_skip = is_listed or any(
+        checkpoint_id_of(each) is not None for each in (*listed.folders, *listed.closed)
+    )
+    found.closed.extend(
+        key
+        for key in (_join(folder, each) for each in listed.closed)
+        # no listing enters a link either
+        if is_listed or not _is_left_out(place_of_folder(key, name), may_skip=may_skip)
+    )
+    if METADATA_NAME in listed.folders and is_of_checkpoint(folder, name):
+        found.closed.append(_join(folder, METADATA_NAME))
+    for key in (_join(folder, each) for each in listed.folders):
+        place = place_of_folder(key, name)
+        if place.job_directory is not None and place.scope is not Scope.OTHER:
+            found.directories.add(place.job_directory)
+            found.areas.setdefault(place.job_directory, set()).add(place.scope)
+        if not _is_left_out(place, may_skip=may_skip):
+            yield key
 
-    def _add_objects(self, folder: str, objects: Sequence[StoredObject]) -> None:
-        for each in objects:
-            if may_be_metadata(f"{self.root_name}/{each.key}"):  # itself perhaps of a checkpoint
-                place = metadata_folder(each.key)
-                (self.metadata if place == folder else self.aside)[place] = each
-        left = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)
-        self.expiries += [each for each in objects if each.key.startswith(left)]
-        directory = place_of_folder(folder, self.root_name).job_directory
-        times = [each.modified_at for each in objects if each.modified_at is not None]
-        if directory is not None and times:
-            self.changed_at[directory] = max([*times, self.changed_at.get(directory, times[0])])
 
-    def scan(self) -> CheckpointScan:
-        return CheckpointScan(
-            self.metadata,
-            frozenset(self.directories),
-            _ids(self.metadata, self.root_name),
-            _ids(self.folders, self.root_name),
-            tuple(self.closed),
-            {directory: frozenset(each) for directory, each in self.areas.items()},
-            self.changed_at,
-            tuple(self.expiries),
-            self.aside,
-        )
+def _add_objects(
+    found: CheckpointScan, folder: str, objects: Sequence[StoredObject], name: str
+) -> None:
+    for each in objects:
+        if may_be_metadata(f"{name}/{each.key}"):  # itself perhaps of a checkpoint
+            place = metadata_folder(each.key)
+            (found.metadata if place == folder else found.aside)[place] = each
+    left = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)
+    found.expiries.extend(each for each in objects if each.key.startswith(left))
+    directory = place_of_folder(folder, name).job_directory
+    times = [each.modified_at for each in objects if each.modified_at is not None]
+    if directory is not None and times:
+        found.changed_at[directory] = max([*times, found.changed_at.get(directory, times[0])])
 
 
 def is_of_checkpoint(folder: str, root_name: str) -> bool:

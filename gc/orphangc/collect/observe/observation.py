@@ -188,7 +188,7 @@ class Observation:
 
     def expiries(self, environment: Environment) -> tuple[ExpiryMarker, ...]:
         """Return what expiries left in any place that was searched, by the second listing."""
-        parts = [
+        parts: list[tuple[Location, Sequence[StoredObject]]] = [
             (base.location, read.scan.expiries)
             for base, read in zip(environment.bases, self.second, strict=True)
         ]

@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 _AT_ONCE = 8
 """Number of siblings that are searched at the same time; a configuration may name dozens."""
 
-NO_SCAN = CheckpointScan({}, frozenset(), {})
+NO_SCAN = CheckpointScan()
 NOTHING_READ = CheckpointsRead(NO_SCAN, (), ())
 
 
