@@ -177,7 +177,9 @@ def _with_standing(memory: WorldMemory, before: Recalled, recalled: Recalled) ->
 def _check_is_storage_root(
     base: Location, marked: Mark, surveyed: Surveyed, seen: Observation
 ) -> None:
-    if not (surveyed.jobs or seen.unreadable or _is_anything_below(base, marked)):
+    folders = (each.folder for each in marked.checkpoints if each.folder != base)
+    is_anything_below = any(map(base.contains, (*marked.owners.keys, *folders)))
+    if not (surveyed.jobs or seen.unreadable or is_anything_below):
         raise RefusedError(
             f"no job directory below {base} ({surveyed.objects} objects listed);"
             " is this the storage root? Nothing was planned",
@@ -186,8 +188,3 @@ def _check_is_storage_root(
     broken = [each for each in seen.unreadable if not each.is_acknowledged]
     if broken and not marked.jobs:
         raise RefusedError(f"{broken[0].problem}; nothing was planned", guard=Guard.UNREADABLE_ROOT)
-
-
-def _is_anything_below(base: Location, marked: Mark) -> bool:
-    checkpoints = (each.folder for each in marked.checkpoints if each.folder != base)
-    return any(base.contains(place) for place in (*marked.owners.keys, *checkpoints))

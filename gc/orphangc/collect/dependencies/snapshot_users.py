@@ -110,7 +110,8 @@ def users_of(
             users.append(user)
     users += _pinning(snapshot, named)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
-    unknown += [*unread_of(lives, read), *_hidden(snapshot, lives)]
+    hidden = hidden_origin_problem(lives.after)
+    unknown += [*unread_of(lives, read), *([(str(snapshot.place), hidden)] if hidden else ())]
     return Users(
         users=tuple(users),
         unknown=tuple(dict.fromkeys(unknown)),
@@ -124,12 +125,6 @@ def _are_all_over(lives: Lives, read: Iterable[Checkpoint]) -> bool:
         *(checkpoint.job_id for checkpoint in read if checkpoint.directory is not None),
     }
     return not lives.living and all(lives.is_ended(each) for each in seen)
-
-
-def _hidden(snapshot: Snapshot, lives: Lives) -> Iterator[tuple[str, str]]:
-    """Yield why it is unknown what living jobs begin with."""
-    if (problem := hidden_origin_problem(lives.after)) is not None:
-        yield str(snapshot.place), problem
 
 
 def _grouped(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Location], list[Checkpoint]]:

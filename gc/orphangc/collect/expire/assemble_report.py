@@ -219,7 +219,9 @@ def unneeded_part(cycle: Cycle, engine: Engine, progress: Progress) -> UnneededP
     if not part.checkpoints:
         return part
     if part.checkpoints == len(cycle.mark.checkpoints) and _names_alone(cycle):
-        return part.model_copy(update=_referenced(cycle))
+        own = [each for each in cycle.plan.tallies if each.reason is Reason.REFERENCED]
+        objects, size = sum(each.objects for each in own), sum(each.bytes for each in own)
+        return part.model_copy(update={"objects": objects, "bytes": size})
     folders = {each.checkpoint.uri for each in fates if not each.is_needed}
     unneeded = [known.by_folder[uri] for uri in sorted(folders)]
     needed = (each for uri, each in known.by_folder.items() if uri not in folders)
@@ -236,11 +238,6 @@ def _names_alone(cycle: Cycle) -> bool:
     """
     is_refused = any(each.refused is not None for each in cycle.known.judged.values())
     return not (is_refused or cycle.seen.snapshots or cycle.plan.settings.pin)
-
-
-def _referenced(cycle: Cycle) -> dict[str, int]:
-    own = [each for each in cycle.plan.tallies if each.reason is Reason.REFERENCED]
-    return {"objects": sum(each.objects for each in own), "bytes": sum(each.bytes for each in own)}
 
 
 def counted_unneeded(fates: Sequence[CheckpointFate]) -> UnneededPart:

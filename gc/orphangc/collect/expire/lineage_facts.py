@@ -240,7 +240,7 @@ def _job(
         last_life_at=max((*alive, *changed), default=None),
         first_life_at=min(oldest, default=None),
         started_at=_started_at(job, own),
-        is_running_throughout=_is_running_throughout(job),
+        is_running_throughout=all(job.sides) and all(e.status == _RUNNING for e in job.facts),
         may_recur=job.is_id_fixed,
         has_one_origin=_has_one_origin(job, cycle),
         resources=resources,
@@ -255,11 +255,6 @@ def _started_at(job: JobEvidence, known: Iterable[RememberedJob]) -> datetime | 
     began = (each.began_at for each in known if each.ended_at is None)
     times = (*(each.started_at for each in job.facts), *began)
     return min((at for at in times if at is not None), default=None)
-
-
-def _is_running_throughout(job: JobEvidence) -> bool:
-    is_seen = all(job.sides)
-    return is_seen and all(each.status == _RUNNING for each in job.facts)
 
 
 def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
@@ -434,7 +429,7 @@ def _is_known(job: JobEvidence, cycle: Cycle) -> bool:
             is_new = is_new or record.began_anew
             shown += record.restored
     places = {place_of(path, cycle.seen.settings.aliases) for path in shown}
-    origins = {each for each in places if not _is_in(each, job.directories)}
+    origins = {e for e in places if e is None or not any(d.contains(e) for d in job.directories)}
     if not origins:
         return is_new
     return len(origins) == 1 and all(_is_here(each, cycle) for each in origins)
@@ -458,7 +453,3 @@ def _is_here(place: Location | None, cycle: Cycle) -> bool:
         return False
     is_read = any(each.folder == place for each in cycle.mark.checkpoints)
     return is_read or any(each.contains(place) for each in cycle.marked.searched)
-
-
-def _is_in(place: Location | None, directories: Sequence[Location]) -> bool:
-    return place is not None and any(each.contains(place) for each in directories)

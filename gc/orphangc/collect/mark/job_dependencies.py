@@ -79,13 +79,15 @@ class _State:
         settings: StorageRootSettings,
         by_folder: Mapping[Location, Checkpoint],
     ) -> _State:
-        places, checkpoints = _restored_from(job, settings, by_folder)
+        origins = _origins(job, settings)
+        places = {each for each in origins if each is not None}
+        checkpoints = [by_folder[each] for each in places if each in by_folder]
         files = [checkpoint.files for checkpoint in (*job.own_checkpoints, *checkpoints)]
         registered, uuids = _registered(job, settings)
         return cls(
             folders=places | registered | {folder for each in files for folder in each},
             uuids=[names.uuids for each in files for names in each.values()] + uuids,
-            is_origin_unread=not by_folder.keys() >= _origins(job, settings)
+            is_origin_unread=not by_folder.keys() >= origins
             or any(_is_replaced(each, settings, by_folder) for each in job.facts),
         )
 
@@ -100,13 +102,6 @@ def _depends_on(
     fed = {owner for folder in state.folders if (owner := owner_of(folder, owners)) is not None}
     fed |= {key for key, its in held.items() if any(its.contains(*n).any() for n in state.uuids)}
     return frozenset(fed - {job.key})
-
-
-def _restored_from(
-    job: JobEvidence, settings: StorageRootSettings, by_folder: Mapping[Location, Checkpoint]
-) -> tuple[set[Location], list[Checkpoint]]:
-    places = {place for place in _origins(job, settings) if place is not None}
-    return places, [by_folder[place] for place in places if place in by_folder]
 
 
 def _is_replaced(

@@ -144,11 +144,7 @@ def lacked_by_newest(
         read: Reads the ``_metadata`` of a folder; ``None`` if it no longer exists.
         began: Start of the cycle, by the store's clock, less its slack.
     """
-    stored = [
-        each
-        for start in range(0, len(lacking), _AT_ONCE)
-        for each in present_of(lacking[start : start + _AT_ONCE], storage)
-    ]
+    stored = present_of(lacking, storage)
     absent = {key for key, each in zip(lacking, stored, strict=True) if each is None}
     unlisted = [
         each.key
@@ -205,18 +201,20 @@ def _are_absent(
     keys: Sequence[str], storage: Storage, earlier: EarlierListing | None
 ) -> npt.NDArray[np.bool_]:
     absent: list[bool] = []
-    for start in range(0, len(keys), _AT_ONCE):
-        for stored in present_of(keys[start : start + _AT_ONCE], storage):
-            absent.append(stored is None)
-            if earlier is not None and stored is not None:
-                _check_age(stored, earlier)
+    for stored in present_of(keys, storage):
+        absent.append(stored is None)
+        if earlier is not None and stored is not None:
+            _check_age(stored, earlier)
     return np.array(absent, np.bool_)
 
 
 def present_of(keys: Sequence[str], storage: Storage) -> list[StoredObject | None]:
     """Return what is stored under each key, ``None`` for nothing; no storage has some names."""
     possible = [ObjectKey(key) for key in keys if is_possible_key(key)]
-    found = dict(zip(possible, storage.stat(possible) if possible else (), strict=True))
+    found: dict[ObjectKey, StoredObject | None] = {}
+    for start in range(0, len(possible), _AT_ONCE):
+        some = possible[start : start + _AT_ONCE]
+        found.update(zip(some, storage.stat(some), strict=True))
     return [found.get(ObjectKey(key)) for key in keys]
 
 

@@ -64,6 +64,7 @@ def survey_listing(
     base, engine, progress = environment.storage.location, environment.engine, environment.progress
     engine.mark(marked.live, tombstones)
     expected = expected_of(marked.checkpoints, base).outside(seen.closed)
+    directories = {each.directory for each in marked.checkpoints} - {None}
     wanted = wanted_of(each.files for each in cycle.namings)
     work = SurveyPass(
         owners=marked.owners,
@@ -71,7 +72,7 @@ def survey_listing(
         expected_others=expected.others,
         wanted=wanted.uuids,
         wanted_names=wanted.names,
-        is_holding=len(marked.jobs) > 1 or _is_any_beside(marked),
+        is_holding=len(marked.jobs) > 1 or not directories <= marked.owners.keys.keys(),
     )
     surveyed = engine.run(work, progress)
     missing = missing_of(expected, surveyed, engine, progress)
@@ -97,11 +98,6 @@ def survey_listing(
         missing_of_latest=latest,
         needed=needed,
     )
-
-
-def _is_any_beside(marked: Mark) -> bool:
-    directories = {each.directory for each in marked.checkpoints} - {None}
-    return not directories <= marked.owners.keys.keys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

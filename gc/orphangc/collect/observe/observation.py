@@ -225,7 +225,8 @@ def observe(environment: Environment) -> Observation:
     first = read()
     listed = _list(environment, first[0])
     exported = _ask_exporters(environment, handshake, before.clusters, time=time)
-    snapshots += _later_snapshots(environment, snapshots, exported)
+    snapshots += [each for each in environment.snapshots() if each not in snapshots]
+    snapshots += [each for answer in exported.values() for each in answer.snapshots]
     second = read()
     after = before.asked_again(environment)
     both, parts = before + after, (*first, *second)
@@ -380,15 +381,6 @@ def remembered_checkpoints(environment: Environment) -> RememberedContents:
     return RememberedContents(tuple(found), unreached)
 
 
-def _later_snapshots(
-    environment: Environment,
-    known: Collection[RegistrySnapshot],
-    exported: Mapping[JobId, Exported],
-) -> list[RegistrySnapshot]:
-    written = [each for each in environment.snapshots() if each not in known]
-    return written + [each for answer in exported.values() for each in answer.snapshots]
-
-
 def _begun_handshake(environment: Environment) -> ExporterHandshake:
     """Ask every exporter for a new snapshot, and wait for none of them."""
     return start_handshake(
@@ -516,7 +508,8 @@ def read_checkpoint_at(
         storage = open_storage(top)
         within = ObjectKey(f"{path}/{METADATA_NAME}".lstrip("/"))
         inside, itself = storage.stat([within, ObjectKey(path)])
-        is_metadata = itself is not None and _begins_as_metadata(storage, itself)
+        beginning = None if itself is None else storage.part(itself.key, start=0, size=4)
+        is_metadata = int.from_bytes(beginning or b"", "big") == MAGIC
     except OrphanGcError as err:
         yield UnreadableCheckpoint(uri=f"{place}/{METADATA_NAME}", reason=str(err), sha256="")
         return
@@ -529,11 +522,6 @@ def read_checkpoint_at(
             yield replace(found, folder=place, directory=None, job_id=JobId(""))
         elif found is not None:
             yield replace(found, uri=str(place))
-
-
-def _begins_as_metadata(storage: Storage, listed: StoredObject) -> bool:
-    beginning = storage.part(listed.key, start=0, size=4)
-    return int.from_bytes(beginning or b"", "big") == MAGIC
 
 
 def _read_hidden(

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from flinkstate.places.locations import Location
+from flinkstate.places.locations import Location, canonical
+from orphangc.collect.observe.checkpoints import CheckpointReader
+from orphangc.core.decision.evidence import UnreadableCheckpoint
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, ExpiryMarker
 from orphangc.core.model.naming import expiry_marker
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError, RefusedError
 from orphangc.ports import StateFiles, Storage
 
@@ -27,6 +30,35 @@ class CheckpointFolders:
     settings: StorageRootSettings
     open_files: Callable[[str | Location], StateFiles]
     open_storage: Callable[[str | Location], Storage]
+
+    def files_of(
+        self, record: ExpiredCheckpoint, data: bytes
+    ) -> tuple[list[ObjectKey], str | None]:
+        """Return the keys of a checkpoint's files, and one of them that is gone for certain.
+
+        Their folders are listed, as a run may not read files of state, nor ask for facts of one.
+
+        Raises:
+            RefusedError: The bytes are no checkpoint.
+            StorageUnreachableError: A folder cannot be listed.
+        """
+        storage = self.open_storage(canonical(record.base or self.settings.root))
+        key = ObjectKey(record.key)
+        listed = StoredObject(key=key, size=record.size, modified_at=record.stored_at)
+        reader = CheckpointReader.of(self.settings)
+        found = reader.decoded(data, storage.location, key.rpartition("/")[0], listed)
+        if isinstance(found, UnreadableCheckpoint):
+            raise RefusedError(found.problem)
+        keys: list[ObjectKey] = []
+        lost: str | None = None
+        for place, names in found.files.items():
+            if (folder := storage.location.key_of(place)) is not None:
+                own = [ObjectKey(f"{folder}/{name}") for name in names]
+                stored = {each.key for each in storage.folder(folder).objects}
+                gone = next((each for each in own if each not in stored), None)
+                lost = lost or (None if gone is None else f"{storage.location}/{gone}")
+                keys += own
+        return keys, lost
 
     def put_back(self, record: ExpiredCheckpoint, data: bytes) -> None:
         """Store a ``_metadata`` again, unless exactly these bytes are stored there.

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 
 from flinkstate.places.locations import canonical
-from orphangc.collect.expire.savepoint_folders import OpenStorage
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import keep_records, read_memory, write_memory
-from orphangc.core.decision.evidence import UnreadableCheckpoint
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.joined_facts import table
-from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import ObjectKey, StoredObject
+from orphangc.core.model.types import ObjectKey
 from orphangc.errors import RefusedError
-from orphangc.ports import Storage
 
 
 def remember_expired(state: RootState, records: Iterable[ExpiredCheckpoint]) -> None:
@@ -68,68 +63,12 @@ def newest_expired_at(state: RootState, places: Collection[str]) -> list[Expired
     return [each for each in newest.values() if each.restored_at is None]
 
 
-def stored_files(
-    settings: StorageRootSettings, open_storage: OpenStorage, record: ExpiredCheckpoint, data: bytes
-) -> list[ObjectKey]:
-    """Return the keys of a checkpoint's files; ``RefusedError`` if one is gone: no restore then."""
-    storage, keys = _named_keys(settings, open_storage, record, data)
-    lost = _lost_key(storage, keys)
-    if lost is not None:
-        raise RefusedError(f"{storage.location}/{lost} is gone: it cannot be restored")
-    return keys
-
-
-def has_lost_files(
-    settings: StorageRootSettings, open_storage: OpenStorage, record: ExpiredCheckpoint, data: bytes
-) -> bool:
-    """Return whether some file of a checkpoint is gone for certain."""
-    storage, keys = _named_keys(settings, open_storage, record, data)
-    return _lost_key(storage, keys) is not None
-
-
-def _lost_key(storage: Storage, keys: Sequence[ObjectKey]) -> ObjectKey | None:
-    """Return a key that is not stored, ``None`` if all are.
-
-    Their folders are listed, as a run may not read files of state, nor ask for the facts of one.
-    """
-    folders: dict[str, list[ObjectKey]] = {}
-    for key in keys:
-        folders.setdefault(key.rpartition("/")[0], []).append(key)
-    for folder, own in folders.items():
-        stored = {each.key for each in storage.folder(folder).objects}
-        for key in own:
-            if key not in stored:
-                return key
-    return None
-
-
-def _named_keys(
-    settings: StorageRootSettings, open_storage: OpenStorage, record: ExpiredCheckpoint, data: bytes
-) -> tuple[Storage, list[ObjectKey]]:
-    storage = open_storage(canonical(record.base or settings.root))
-    stored = StoredObject(key=ObjectKey(record.key), size=record.size, modified_at=record.stored_at)
-    folder = record.key.rpartition("/")[0]
-    reader = CheckpointReader.of(settings)
-    checkpoint = reader.decoded(data, storage.location, folder, stored)
-    if isinstance(checkpoint, UnreadableCheckpoint):
-        raise RefusedError(checkpoint.problem)
-    keys = [
-        ObjectKey(f"{below}/{name}")
-        for place, names in checkpoint.files.items()
-        if (below := storage.location.key_of(place)) is not None
-        for name in names
-    ]
-    return storage, keys
-
-
 def put_back(
     record: ExpiredCheckpoint,
     state: RootState,
     lock: Lock,
     *,
-    settings: StorageRootSettings,
     beside: CheckpointFolders,
-    open_storage: OpenStorage,
     now: Callable[[], datetime],
 ) -> list[ObjectKey]:
     """Put one ``_metadata`` back, and end its quarantine; return the keys that it names.
@@ -146,7 +85,9 @@ def put_back(
         )
     if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
         raise RefusedError(f"{state.files.location}/{name} is gone or damaged")
-    keys = stored_files(settings, open_storage, record, data)
+    keys, lost = beside.files_of(record, data)
+    if lost is not None:
+        raise RefusedError(f"{lost} is gone: it cannot be restored")
     lock.check()
     beside.put_back(record, data)
     remove_marker(state, beside, record)

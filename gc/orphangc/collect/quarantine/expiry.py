@@ -7,10 +7,9 @@ stored. Without an end the state location would grow with every redeploy.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 import structlog
@@ -21,7 +20,6 @@ from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle
 from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
-from orphangc.collect.quarantine.expired_records import has_lost_files
 from orphangc.collect.quarantine.leftovers import Leftovers
 from orphangc.collect.quarantine.quarantine import ExpiryEvidence, Quarantine, agreed, is_release
 from orphangc.collect.quarantine.run_storages import RunStorages
@@ -32,7 +30,6 @@ from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.collect.world.recalling import not_kept
 from orphangc.core.documents.lineage_report import LineageReport
-from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import Outcome
 from orphangc.core.times.instants import shifted
@@ -151,9 +148,8 @@ class Expiry(PlannedRun[LineageCycle]):
 
     def _forget_copies(self, found: LineageCycle) -> None:
         """Remove copies that can restore nothing; where that fails, the next run tries again."""
-        is_lost = partial(has_lost_files, self.run.settings, self.environment.open_storage)
         try:
-            removed = forget_copies(self.run.state, found.cycle.evidence.now, is_lost)
+            removed = forget_copies(self.run.state, found.cycle.evidence.now, self.beside)
         except OrphanGcError as err:
             log.warning("expiry.copies_left", reason=str(err))
         else:
@@ -164,11 +160,8 @@ KEPT_FOR = timedelta(days=30)
 """Time after the end of a quarantine during which a copy stays whatever became of the files."""
 _AT_ONCE = 100
 
-HasLostFiles = Callable[[ExpiredCheckpoint, bytes], bool]
-"""Returns whether a file that a copy names is gone for certain."""
 
-
-def forget_copies(state: RootState, at: datetime, has_lost_files: HasLostFiles) -> int:
+def forget_copies(state: RootState, at: datetime, beside: CheckpointFolders) -> int:
     """Remove copies whose quarantine ended long ago; return how many, or raise ``OrphanGcError``.
 
     The record stays: it explains why the checkpoint is not there. A copy of which all files are
@@ -179,27 +172,19 @@ def forget_copies(state: RootState, at: datetime, has_lost_files: HasLostFiles) 
     old = [
         each
         for each in read_memory(state).memory.expired
-        if copy_name(state, each).rpartition("/")[2] in present and _ended_before(each, before)
+        if copy_name(state, each).rpartition("/")[2] in present
+        and (ended := each.restored_at or each.released_at) is not None
+        and ended < before
     ]
     removed = 0
     for each in sorted(old, key=lambda one: one.expired_at)[:_AT_ONCE]:
         name = copy_name(state, each)
-        if each.restored_at is not None or _has_lost_files(state, each, has_lost_files):
+        is_useless = each.restored_at is not None
+        data = None if is_useless else state.files.read(name)
+        if data is not None and hashlib.sha256(data).hexdigest() == each.sha256:
+            is_useless = beside.files_of(each, data)[1] is not None
+        if is_useless:
             state.files.remove(name)
             state.files.remove(record_name(state, each))
             removed += 1
     return removed
-
-
-def _ended_before(record: ExpiredCheckpoint, at: datetime) -> bool:
-    ended = record.restored_at or record.released_at
-    return ended is not None and ended < at
-
-
-def _has_lost_files(
-    state: RootState, record: ExpiredCheckpoint, has_lost_files: HasLostFiles
-) -> bool:
-    data = state.files.read(copy_name(state, record))
-    if data is None or hashlib.sha256(data).hexdigest() != record.sha256:
-        return False
-    return has_lost_files(record, data)

@@ -57,7 +57,9 @@ class TombstoneUpdate:
         """Return the key of an object that had a tombstone and is referred to again."""
         if not self.is_revived.any():
             return None
-        (first,) = self.fresh.known.to_batches(_only_first(self.is_revived))
+        only_first = np.zeros_like(self.is_revived)
+        only_first[int(np.argmax(self.is_revived))] = True
+        (first,) = self.fresh.known.to_batches(only_first)
         return str(first["key"][0].as_py())
 
     def take(self, part: ConfirmedShard) -> list[pa.RecordBatch]:
@@ -123,12 +125,6 @@ class GoneTombstones:
         if not self._has_gone.any():
             return None
         return self._generation.restricted(~self._has_gone)
-
-
-def _only_first(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    only = np.zeros(len(mask), np.bool_)
-    only[int(np.argmax(mask))] = True
-    return only
 
 
 def agreed_deletions(part: ConfirmedShard, dead: Recovered, reader: Storage) -> pa.RecordBatch:

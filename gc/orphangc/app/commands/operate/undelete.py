@@ -113,11 +113,9 @@ def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
             put_back,
             state=state,
             lock=lock,
-            settings=plan.settings,
             beside=CheckpointFolders(
                 plan.settings, partial(open_state_files, is_probed=False), open_storage
             ),
-            open_storage=open_storage,
             now=now,
         )
         records = list(expired_of(state, {(each.uri, each.sha256) for each in expiring}))
