@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from flinkstate.places.locations import Location
 from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
-from orphangc.collect.observe.reported import places_in_answers, places_of_files
+from orphangc.collect.observe.reported import places_in_answers
 from orphangc.collect.observe.storage_search import FoundInStorage, StorageSearch
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
@@ -125,7 +125,6 @@ def read_world(
     storages = search.contents(
         listings,
         (*named, *places_in_answers(after, (), settings, held_after)),
-        places_of_files,
         read=[each for part in parts for each in part.checkpoints],
         links=(),
         seen={

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
 from os.path import commonprefix
@@ -53,6 +53,26 @@ class ListedMetadata:
     markers: tuple[StoredObject, ...] = ()
     directories: tuple[str, ...] = ()
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
+
+    def with_those_of(self, other: ListedMetadata) -> ListedMetadata:
+        """Return this with what another listing of the same storage shows; times are of this."""
+        return ListedMetadata(
+            keys=self.keys + other.keys,
+            objects=self.objects + other.objects,
+            links=self.links + other.links,
+            markers=self.markers + other.markers,
+            directories=self.directories + other.directories,
+            changed_at=self.changed_at,
+        )
+
+    def outside(self, aside: Collection[str]) -> ListedMetadata:
+        """Return what is in none of some folders, nor below them; number and links stay."""
+        return replace(
+            self,
+            objects=tuple(each for each in self.objects if not is_within(each.key, aside)),
+            markers=tuple(each for each in self.markers if not is_within(each.key, aside)),
+            directories=tuple(each for each in self.directories if not is_within(each, aside)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -335,25 +335,6 @@ _TRIES = 3
 """An exporter removes its oldest snapshots; the newest is gone only if it is very fast."""
 
 
-def _parsed(data: Buffer, job_id: JobId) -> RegistrySnapshot:
-    snapshot = read_snapshot(data)
-    if snapshot.job_id != job_id:
-        raise UnreadableSnapshotError(f"it is of job {snapshot.job_id}, and lies in {job_id}")
-    if snapshot.source is not Mode.REGISTRY:
-        raise UnreadableSnapshotError(f"it is a {snapshot.source} one, not an exporter's")
-    return snapshot
-
-
-def _named(name: str, snapshot: RegistrySnapshot) -> RegistrySnapshot:
-    """Return the snapshot if its name spells its epoch: rivals are recognised by names alone."""
-    if epoch_in(name) != snapshot.jm_epoch:
-        raise UnreadableSnapshotError(
-            f"it is of epoch {snapshot.jm_epoch}, and its name spells"
-            f" {epoch_in(name) or 'none'}: snapshot-<13 digits>-<epoch>-<sequence>.jsonl"
-        )
-    return snapshot
-
-
 def newest(exports: ExporterChannel, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
     """Return name and content of a job's newest snapshot, ``None`` if there is none.
 
@@ -374,9 +355,24 @@ def newest(exports: ExporterChannel, job_id: JobId) -> tuple[str, RegistrySnapsh
 def parsed_at(exports: ExporterChannel, job_id: JobId, name: str, data: Buffer) -> RegistrySnapshot:
     """Return the snapshot of a name; ``UnreadableSnapshotError`` says where it is no whole one."""
     try:
-        return _named(name, _parsed(data, job_id))
+        return _parsed(job_id, name, data)
     except UnreadableSnapshotError as err:
         raise UnreadableSnapshotError(f"{_place(exports, job_id)}/{name}: {err}") from err
+
+
+def _parsed(job_id: JobId, name: str, data: Buffer) -> RegistrySnapshot:
+    """Return the snapshot if its name spells its epoch: rivals are recognised by names alone."""
+    snapshot = read_snapshot(data)
+    if snapshot.job_id != job_id:
+        raise UnreadableSnapshotError(f"it is of job {snapshot.job_id}, and lies in {job_id}")
+    if snapshot.source is not Mode.REGISTRY:
+        raise UnreadableSnapshotError(f"it is a {snapshot.source} one, not an exporter's")
+    if epoch_in(name) != snapshot.jm_epoch:
+        raise UnreadableSnapshotError(
+            f"it is of epoch {snapshot.jm_epoch}, and its name spells"
+            f" {epoch_in(name) or 'none'}: snapshot-<13 digits>-<epoch>-<sequence>.jsonl"
+        )
+    return snapshot
 
 
 def _place(exports: ExporterChannel, job_id: JobId) -> str:

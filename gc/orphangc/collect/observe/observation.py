@@ -29,12 +29,7 @@ from orphangc.collect.observe.checkpoints import (
 )
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, quarantined_checkpoints
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
-from orphangc.collect.observe.reported import (
-    Named,
-    places_in_answers,
-    places_of_files,
-    reported_places,
-)
+from orphangc.collect.observe.reported import Named, places_in_answers, reported_places
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
 from orphangc.collect.observe.storage_search import (
     FoundInStorage,
@@ -321,7 +316,6 @@ class _Searching:
         return search.contents(
             self.listings,
             named,
-            places_of_files,
             read=[*(each for part in read for each in part.checkpoints), *elsewhere],
             links=environment.engine.links(),
             seen={

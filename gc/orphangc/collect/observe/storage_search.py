@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, metadata_folder
-from flinkstate.places.locations import UNREADABLE, Location, is_within
+from flinkstate.places.locations import UNREADABLE, Location
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata
 from orphangc.collect.observe.checkpoints import CheckpointReader, is_of_checkpoint
-from orphangc.collect.observe.reported import Named, why_unread
+from orphangc.collect.observe.reported import Named, places_of_files, why_unread
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, NoCheckpoint, UnreadableCheckpoint
 from orphangc.core.model.naming import job_id_of
@@ -186,7 +186,6 @@ class StorageSearch:
         self,
         listings: Mapping[Location, ListedStorage],
         named: Iterable[Named],
-        by_files: Callable[[Iterable[Checkpoint]], Iterable[Named]],
         *,
         read: Sequence[Checkpoint],
         links: Iterable[str],
@@ -197,21 +196,20 @@ class StorageSearch:
         """Return what every storage holds; one that names another one leads to it.
 
         Args:
-            by_files: Returns the places of the files that checkpoints name.
             links: Keys of links that the listing of the storage root shows.
             seen: Each ``_metadata`` that was read, by its folder.
         """
         found: dict[Location, FoundInStorage] = {}
         named = tuple(named)
-        of_files = by_files if self.is_whole else lambda _: ()
-        strong, weak, waiting = [*named], [*of_files(read)], dict(listings)
+        strong, waiting = [*named], dict(listings)
+        weak = [*places_of_files(read)] if self.is_whole else []
         if self.own is not None:
             strong += self._linked(self.own, links, found)
         while True:
             for place, listed in waiting.items():
                 found[place] = self._read_all(listed, seen, reader, progress)
                 strong += self._linked(place, listed.metadata.links, found)
-                weak += of_files(found[place].checkpoints)
+                weak += places_of_files(found[place].checkpoints) if self.is_whole else ()
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
                 found |= {each.location: each for each in self._under_another_name(named, found)}
@@ -435,32 +433,10 @@ class StorageSearch:
             others = shared.listed_beside(storage, (*left_out, *([own] if own else [])), progress)
             shared.others[place, left_out] = (own or place, others)
             first = own
-        parts = (others, shared.own_in(place, first))
+        shown = shared.own_in(place, first)
         aside = [*left_out, *([own] if own else [])]
         keys_aside = [key for each in aside if (key := place.key_of(each)) is not None]
-        return ListedMetadata(
-            keys=sum(each.keys for each in parts),
-            objects=tuple(
-                each
-                for part in parts
-                for each in part.objects
-                if not is_within(each.key, keys_aside)
-            ),
-            links=tuple(each for part in parts for each in part.links),
-            markers=tuple(
-                each
-                for part in parts
-                for each in part.markers
-                if not is_within(each.key, keys_aside)
-            ),
-            directories=tuple(
-                each
-                for part in parts
-                for each in part.directories
-                if not is_within(each, keys_aside)
-            ),
-            changed_at=others.changed_at,
-        )
+        return others.with_those_of(shown).outside(keys_aside)
 
 
 def _by_storage(found: Iterable[tuple[Location, str, bool]]) -> dict[Location, StorageNames]:

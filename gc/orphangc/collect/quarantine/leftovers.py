@@ -12,9 +12,8 @@ from flinkstate.files.paths import spellings
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata
-from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
+from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders, RunStorages
 from orphangc.collect.quarantine.expired_records import remember_expired, remove_marker
-from orphangc.collect.quarantine.run_storages import RunStorages
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker

@@ -11,7 +11,7 @@ import structlog
 
 from orphangc.collect.delete.rate_limiter import RateLimiter
 from orphangc.collect.expire.savepoint_folders import own_files
-from orphangc.collect.quarantine.run_storages import RunStorages
+from orphangc.collect.quarantine.checkpoint_folders import RunStorages
 from orphangc.collect.revalidate.revalidation import CurrentReferences, Revalidation
 from orphangc.collect.runs.held_run import HeldRun
 from orphangc.core.decision.evidence import Checkpoint

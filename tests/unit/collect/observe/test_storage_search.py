@@ -73,14 +73,7 @@ def contents(
 ) -> Any:
     """Return what was found, read after the listings."""
     return search.contents(
-        listings,
-        named,
-        lambda _: [],
-        read=[],
-        links=[],
-        seen={},
-        reader=reader,
-        progress=lambda *_: None,
+        listings, named, read=[], links=[], seen={}, reader=reader, progress=lambda *_: None
     )
 
 
