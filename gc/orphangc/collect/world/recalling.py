@@ -8,11 +8,12 @@ this storage root, by the name that it had before.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
+from typing import NamedTuple
 
 from flinkstate.files.paths import overlap, spelled_in, spellings
 from flinkstate.places.locations import Location, canonical, places_of
@@ -38,7 +39,7 @@ from orphangc.core.memory.remembered import RememberedPlace, StandingFact, World
 from orphangc.core.memory.seen_cycles import STORAGE
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.joined_facts import table
-from orphangc.core.world.known_states import KnownState, MemoryMarker, later_state, other_state
+from orphangc.core.world.known_states import KnownState, later_state, other_state
 from orphangc.core.world.known_world import World, WorldChange
 from orphangc.errors import StorageUnreachableError
 
@@ -94,13 +95,14 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
     another storage root of the state location.
     """
     beside = states_beside(state)
+    near = frozenset(each.root for each in beside if overlap(each.root, state.root))
     try:
         read, given = read_memory(state), read_acknowledgements(state)
         memories = memories_of(beside)
     except DamagedMemoryError as err:
         place = str(state.files.location)
         return Recalled(memory_problem=_damage_message(state, beside, err), place=place)
-    memory = with_memories_beside(read, state, memories)
+    memory = with_memories_beside(read, state, memories, near)
     if not memory.states:
         memory = memory.model_copy(update={"states": (uuid.uuid4().hex,)})
     is_new = not read.names and not given and not state.files.names(f"{state.folder}/tombstones")
@@ -111,14 +113,18 @@ def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:
         names=read.names,
         marker=read.marker,
         place=str(state.files.location),
-        halted=halted_beside(state, beside),
+        halted=_halted_in(each for each in beside if each.root in near),
         beside=memories,
     )
-    if read.marker is not None and read.marker.state not in memory.states:
-        found = _without_memory(found, read.marker, state)
-    found = found if found.standing else _with_later_state(found, known, state)
-    other = other_state(read.memory.states, known)
-    return found if other is None or found.standing else _with_other_state(found, other, state)
+    for loss in _losses(found, read.memory.states, known, memory_folder(state)):
+        if not loss.is_acknowledged(given):
+            condition = Condition.STATE_LOST
+            fact = StandingFact(condition=condition, what=loss.what, since=loss.since)
+            problem = f"{loss.problem}, or run: {_command(state, condition, loss.what)}"
+            return replace(
+                found, state_problem=problem, standing=(fact,), expected=tuple(loss.expected)
+            )
+    return found
 
 
 def states_beside(state: RootState) -> list[RootState]:
@@ -127,9 +133,9 @@ def states_beside(state: RootState) -> list[RootState]:
     return [RootState(state.files, each) for each in roots if each not in {None, state.root}]
 
 
-def halted_beside(state: RootState, states: Iterable[RootState]) -> str | None:
+def _halted_in(states: Iterable[RootState]) -> str | None:
     """Return why collection was stopped in the same place by another name, ``None`` if nowhere."""
-    stopped = ((each.root, each.halted()) for each in states if overlap(each.root, state.root))
+    stopped = ((each.root, each.halted()) for each in states)
     return next((f"storage root {root}: {said}" for root, said in stopped if said), None)
 
 
@@ -141,11 +147,14 @@ def memories_of(states: Sequence[RootState]) -> tuple[MemoryBeside, ...]:
 
 
 def with_memories_beside(
-    read: MemoryRead, state: RootState, beside: Sequence[MemoryBeside]
+    read: MemoryRead, state: RootState, beside: Sequence[MemoryBeside], near: Collection[Location]
 ) -> WorldMemory:
     """Return a memory with what cycles of other storage roots saw of storages, clusters and jobs.
 
     A storage root without a memory of its own takes over what was seen of it by other names.
+
+    Args:
+        near: Those of the other storage roots that are in the same place.
     """
     others = [each for _, each in beside]
     memory, every = read.memory, (read.memory, *others)
@@ -156,7 +165,7 @@ def with_memories_beside(
         "jobs": table(each for one in every for each in one.jobs),
     }
     if not read.names and read.marker is None:
-        own = [each for other, each in beside if overlap(other.root, state.root)]
+        own = [each for other, each in beside if other.root in near]
         update |= _of_one_place(own, state.root)
     return memory.model_copy(update=update)
 
@@ -208,66 +217,71 @@ def _of_one_place(memories: Sequence[WorldMemory], root: Location) -> Mapping[st
     }
 
 
-def _without_memory(found: Recalled, marker: MemoryMarker, state: RootState) -> Recalled:
-    problem = (
-        f"{state.files.location}/{memory_folder(state)} does not hold what cycles since"
-        f" {marker.since:%Y-%m-%dT%H:%M:%SZ} saw, so nothing shows what is missing now: restore"
-        " that folder, or run: "
-    )
-    return _with_loss(found, marker.state, problem, state=state, since=marker.since)
+class _Loss(NamedTuple):
+    """Loss of a state location, as something shows it.
 
-
-def _with_later_state(found: Recalled, known: Sequence[KnownState], state: RootState) -> Recalled:
-    """Return what is left of a state location that was set back: a plan knows it at a later time.
-
-    This cycle writes to it, and is later still: so the loss stands until it is acknowledged.
+    Attributes:
+        since: Last time of which it is known that the state was in use.
+        expected: Identifiers of the lost state, where another one is in its place.
     """
-    condition = Condition.STATE_LOST
-    standing = (each for each in found.memory.standing if each.condition == condition)
-    times = [each.since for each in standing if each.what.startswith(_SET_BACK)]
-    later = later_state(found.memory.states, found.memory.written_at, known)
-    if later is not None and later.remembered_at is not None:
-        times.append(later.remembered_at)
-    if not times:
-        return found
-    since = max(times)
-    problem = (
-        f"{found.place} was set back: it does not hold what cycles until"
-        f" {since:%Y-%m-%dT%H:%M:%SZ} left in it; restore what it was then, or run: "
-    )
-    what = f"{_SET_BACK}{since:%Y%m%dT%H%M%S%fZ}"
-    return _with_loss(found, what, problem, state=state, since=since)
+
+    what: str
+    problem: str
+    since: datetime
+    expected: Sequence[str] = ()
+
+    def is_acknowledged(self, given: Iterable[Acknowledgement]) -> bool:
+        """Return whether a person has acknowledged it.
+
+        A state has one identifier, so its loss is one fact whenever it is noticed; but a state that
+        was in use after that word was there again, and is lost again.
+        """
+        return any(
+            (each.condition, each.what) == (Condition.STATE_LOST, self.what)
+            and self.since <= each.at
+            for each in given
+        )
 
 
-def _with_other_state(found: Recalled, other: KnownState, state: RootState) -> Recalled:
-    what = min(other.states)
-    problem = (
-        f"{other.source} used state {what}, and {state.files.location} holds another one, which"
-        " knows neither its tombstones nor its memory: give that one with --state or restore it,"
-        " or run: "
-    )
-    lost = _with_loss(found, what, problem, state=state, since=other.at)
-    return replace(lost, expected=tuple(sorted(other.states)) if lost.standing else ())
+def _losses(
+    found: Recalled, own: Sequence[str], known: Sequence[KnownState], folder: str
+) -> Iterator[_Loss]:
+    """Yield what shows that the state location is not what it was: marker, a later plan, another.
 
-
-def _with_loss(
-    found: Recalled, what: str, problem: str, *, state: RootState, since: datetime
-) -> Recalled:
-    """Return what is left with the loss of a state, unless a person has acknowledged it.
-
-    A state has one identifier, so its loss is one fact whenever it is noticed; but a state that
-    was in use after that word was there again, and is lost again.
+    A cycle writes to one that was set back, and is later still: so that loss stands until it is
+    acknowledged.
 
     Args:
-        since: Last time of which it is known that the state was in use.
+        own: Identifiers of the state in the memory as it was read.
     """
-    condition = Condition.STATE_LOST
-    given = (each for each in found.given if (each.condition, each.what) == (condition, what))
-    if any(since <= each.at for each in given):
-        return found
-    fact = StandingFact(condition=condition, what=what, since=since)
-    problem += _command(state, condition, what)
-    return replace(found, state_problem=problem, standing=(fact,))
+    marker, memory = found.marker, found.memory
+    if marker is not None and marker.state not in memory.states:
+        problem = (
+            f"{found.place}/{folder} does not hold what cycles since"
+            f" {marker.since:%Y-%m-%dT%H:%M:%SZ} saw, so nothing shows what is missing now: restore"
+            " that folder"
+        )
+        yield _Loss(marker.state, problem, marker.since)
+    lost = (each for each in memory.standing if each.condition == Condition.STATE_LOST)
+    times = [each.since for each in lost if each.what.startswith(_SET_BACK)]
+    later = later_state(memory.states, memory.written_at, known)
+    if later is not None and later.remembered_at is not None:
+        times.append(later.remembered_at)
+    if times:
+        since = max(times)
+        problem = (
+            f"{found.place} was set back: it does not hold what cycles until"
+            f" {since:%Y-%m-%dT%H:%M:%SZ} left in it; restore what it was then"
+        )
+        yield _Loss(f"{_SET_BACK}{since:%Y%m%dT%H%M%S%fZ}", problem, since)
+    other = other_state(own, known)
+    if other is not None:
+        what = min(other.states)
+        problem = (
+            f"{other.source} used state {what}, and {found.place} holds another one, which"
+            " knows neither its tombstones nor its memory: give that one with --state or restore it"
+        )
+        yield _Loss(what, problem, other.at, sorted(other.states))
 
 
 def with_expiries(
