@@ -47,7 +47,7 @@ print(*sys.modules)
 
 UNHURRIED = """
 from datetime import timedelta
-from orphangc.adapters.object_store import bucket as store_time
+from orphangc.adapters.object_store import answer_clock as store_time
 from orphangc.app.wiring import compose
 compose._STREAMS = 1
 store_time._FRESH = timedelta(days=1)

@@ -269,7 +269,7 @@ class AzurePlace(CloudPlace):
 
     def open(self, uri: str | None = None, *, shows_all: bool = False) -> Storage:
         storage = open_storage(uri or self.uri, shows_all=shows_all)
-        storage.bucket.page_size = 1000  # 5000 by default: so that a test has more than one
+        storage.page_size = 1000  # 5000 by default: so that a test has more than one
         return storage
 
     def open_state(self) -> StateFiles:

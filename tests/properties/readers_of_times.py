@@ -35,7 +35,7 @@ from orphangc.adapters.files import local_storage, mount_table
 from orphangc.adapters.files.state_files import FsspecStateFiles, LocalStateFiles
 from orphangc.adapters.files.translate import BatchBuilder
 from orphangc.adapters.gcs import gcs_bucket
-from orphangc.adapters.object_store import bucket
+from orphangc.adapters.object_store import answer_clock
 from orphangc.adapters.rows.outcome_files import outcome_rows
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.resumable_listing import ResumableListing, _sealed
@@ -387,9 +387,9 @@ def _header(us: int) -> str:
 
 def _store_date(us: int, _: Path) -> datetime | None:
     """Return what the ``Date`` header shows."""
-    asked_at = bucket.host_now()
-    answer = bucket.DatedAnswer(asked_at, asked_at, _header(us))
-    return bucket.store_time(answer).now
+    asked_at = answer_clock.host_now()
+    answer = answer_clock.DatedAnswer(asked_at, asked_at, _header(us))
+    return answer_clock.store_time(answer).now
 
 
 def _azure_page(us: int, _: Path) -> datetime | None:
@@ -582,7 +582,7 @@ READERS = {
     "S3 answer": Reader("adapters.s3.requests.s3_client", _s3_answer, step_us=SECOND),
     "S3 facts": Reader("adapters.s3.s3_bucket", _s3_answer, step_us=SECOND),
     "S3 HEAD": Reader("adapters.s3.bucket_requests", _s3_head, step_us=SECOND),
-    "clock of a store": Reader("adapters.object_store.bucket", _store_date, step_us=SECOND),
+    "clock of a store": Reader("adapters.object_store.answer_clock", _store_date, step_us=SECOND),
     "Azure page": Reader("adapters.azure.blob_pages", _azure_page, step_us=SECOND, names="page"),
     "Google's page": Reader("adapters.gcs.gcs_bucket", _gcs_page),
     "Azure facts": Reader("adapters.azure.container", _azure_facts, step_us=SECOND),

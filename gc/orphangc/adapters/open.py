@@ -11,7 +11,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.errors import SettingsError
 
 if TYPE_CHECKING:
-    from orphangc.adapters.object_store.bucket import Bucket
+    from orphangc.adapters.object_store.object_storage import ObjectStorage
     from orphangc.ports import StateFiles, Storage
 
 # ruff: noqa: PLC0415 - a storage is opened without loading the clients of all others
@@ -21,31 +21,32 @@ class _ObjectStore(NamedTuple):
     """An object store that has a client of ours, and settings of a bucket.
 
     Attributes:
+        storage: Opens it; see ``open_storage``.
         extra: Extra of the package that its client needs, "" if none.
         variables: Beginnings of environment variables that make its URIs mean another storage.
     """
 
-    bucket: Callable[[Location], Bucket]
+    storage: Callable[..., ObjectStorage]
     extra: str
     variables: tuple[str, ...]
 
 
-def _s3(location: Location) -> Bucket:
+def _s3(location: Location, *, shows_all: bool = False) -> ObjectStorage:
     from orphangc.adapters.s3.s3_bucket import S3Bucket
 
-    return S3Bucket(location)
+    return S3Bucket(location, shows_all=shows_all)
 
 
-def _azure(location: Location) -> Bucket:
+def _azure(location: Location, *, shows_all: bool = False) -> ObjectStorage:
     from orphangc.adapters.azure.container import AzureContainer
 
-    return AzureContainer(location)
+    return AzureContainer(location, shows_all=shows_all)
 
 
-def _google(location: Location) -> Bucket:
+def _google(location: Location, *, shows_all: bool = False) -> ObjectStorage:
     from orphangc.adapters.gcs.gcs_bucket import GcsBucket
 
-    return GcsBucket(location)
+    return GcsBucket(location, shows_all=shows_all)
 
 
 _OBJECT_STORES = {
@@ -85,10 +86,7 @@ def open_storage(
                 clock_in = Path(state.path) if is_near and state else None
                 return LocalStorage(location, clock_in=clock_in)
             case scheme if scheme in BUCKETS:
-                from orphangc.adapters.object_store.object_storage import ObjectStorage
-
-                bucket = _OBJECT_STORES[location.scheme].bucket(location)
-                return ObjectStorage(bucket, shows_all=shows_all)
+                return _OBJECT_STORES[scheme].storage(location, shows_all=shows_all)
             case _:
                 from orphangc.adapters.files.fsspec_storage import FsspecStorage
                 from orphangc.adapters.files.state_files import FsspecStateFiles
@@ -118,8 +116,8 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
             case scheme if scheme in BUCKETS:
                 from orphangc.adapters.object_store.object_state_files import ObjectStateFiles
 
-                bucket = _OBJECT_STORES[location.scheme].bucket(location)
-                return ObjectStateFiles(bucket, is_probed=is_probed)
+                storage = _OBJECT_STORES[scheme].storage(location)
+                return ObjectStateFiles(storage, is_probed=is_probed)
             case _:
                 from orphangc.adapters.files.state_files import FsspecStateFiles
 

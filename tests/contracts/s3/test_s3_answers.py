@@ -32,7 +32,7 @@ def opened():
 def read_by(uri: str, *, is_fast: bool) -> list[dict]:
     """Return all rows of a root as the fast or the slow reader reads them."""
     storage = open_storage(uri)
-    storage.bucket.is_fast = is_fast
+    storage.is_fast = is_fast
     return rows(storage)
 
 

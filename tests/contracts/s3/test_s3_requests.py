@@ -387,7 +387,7 @@ def test_a_token_is_followed_although_the_page_is_read_by_botocore(stub):
 
     stub.answer = answer
     assert keys_of(storage) == KEYS
-    assert storage.bucket.read_by == {"bytes": 10, "botocore": 2}
+    assert storage.read_by == {"bytes": 10, "botocore": 2}
 
 
 def test_an_answer_without_keys_in_the_middle_is_not_the_end(stub):

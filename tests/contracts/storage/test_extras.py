@@ -42,14 +42,14 @@ def rows_of(batches) -> list[dict]:
 
 def in_pages_of(extras: ObjectStorage, size: int, monkeypatch) -> None:
     """Make the store answer in small pages, as AWS does whenever it likes."""
-    call = extras.bucket._client.call
+    call = extras._client.call
     limits = {"list_multipart_uploads": "MaxUploads", "list_object_versions": "MaxKeys"}
 
     def limited(operation: str, **request):
         limit = {limits[operation]: size} if operation in limits else {}
         return call(operation, **request, **limit)
 
-    monkeypatch.setattr(extras.bucket._client, "call", limited)
+    monkeypatch.setattr(extras._client, "call", limited)
 
 
 # --- uploads

@@ -23,7 +23,7 @@ def test_all_of_hadoops_s3_schemes_are_s3(moto_url, monkeypatch, scheme):
     use(monkeypatch, moto_url, "AK", "SK")
     place = S3Place(moto_url, "AK", "SK")
     storage = open_storage(place.uri.replace("s3:", f"{scheme}:"))
-    assert isinstance(storage.bucket, S3Bucket)
+    assert isinstance(storage, S3Bucket)
     assert str(storage.location) == place.uri
 
 

@@ -171,7 +171,7 @@ def test_almost_every_page_is_read_by_its_bytes(filled_place):
     if not filled_place.uri.startswith("s3:"):
         pytest.skip("only S3's pages have two readers")
     in_range(storage)
-    assert storage.bucket.read_by == {"bytes": 2}
+    assert storage.read_by == {"bytes": 2}
 
 
 def test_an_unordered_storage_has_one_stream_only(place):

@@ -29,13 +29,8 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.azure.blob_pages import read_page
 from orphangc.adapters.files.translate import host_now, one_line
 from orphangc.adapters.object_store.batch_answer import PartAnswer, batch_results
-from orphangc.adapters.object_store.bucket import (
-    Bucket,
-    BucketPage,
-    RequestError,
-    Unlisted,
-    if_present,
-)
+from orphangc.adapters.object_store.bucket import BucketPage, RequestError, if_present, versions_in
+from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject
@@ -63,7 +58,7 @@ class _RawAnswerError(Exception):
         self.headers = headers
 
 
-class AzureContainer(Bucket):
+class AzureContainer(ObjectStorage):
     """A container, seen from one storage root.
 
     Source: Azure's Blob Storage REST API; the identity of a blob is its ETag, which every write
@@ -74,8 +69,8 @@ class AzureContainer(Bucket):
     page_size = 5000
     batch_size = 256
 
-    def __init__(self, location: Location) -> None:
-        super().__init__(location)
+    def __init__(self, location: Location, *, shows_all: bool = False) -> None:
+        super().__init__(location, shows_all=shows_all)
         self._service, self._client = open_service(location)
 
     @cached_property
@@ -129,14 +124,13 @@ class AzureContainer(Bucket):
         ]
         return pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA), found.token
 
-    @cached_property
-    def unlisted(self) -> Unlisted:
-        """Return the reader of versions and of deleted blobs."""
-        return Unlisted(self, self._hidden_page)
+    def versions(self) -> Iterator[pa.RecordBatch]:
+        """Yield versions and deleted blobs; see ``Storage``."""
+        return versions_in(self, self._hidden_page)
 
-    def is_ordered(self) -> bool:
+    def shows_order(self) -> bool:
         """Return whether the store shows an order; a hierarchical namespace has its own."""
-        return not self._is_hierarchical() and super().is_ordered()
+        return not self._is_hierarchical() and super().shows_order()
 
     def head(self, name: str) -> StoredObject | None:
         """Return the facts of a blob; see ``Bucket``."""
@@ -181,8 +175,8 @@ class AzureContainer(Bucket):
                 return True
         return self._has_versions()
 
-    def settings(self) -> BucketSettings:
-        """Return what the client of the storage can read of the settings; see ``Bucket``.
+    def bucket_settings(self) -> BucketSettings:
+        """Return what the client of the storage can read of the settings; see ``Storage``.
 
         Lifecycle rules and versioning stand in Azure's management plane; a listing shows versions.
         """
@@ -270,7 +264,7 @@ class AzureContainer(Bucket):
                 raise
             return False
 
-    def buckets(self) -> tuple[str, ...]:
+    def account_buckets(self) -> tuple[str, ...]:
         """Return the containers of the account; see ``Bucket``."""
         _, at, account = self.location.authority.partition("@")
         with _translated():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -15,13 +15,8 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.gcs.requests import GcsRequests, batch_body, part_error
 from orphangc.adapters.object_store.batch_answer import batch_results
-from orphangc.adapters.object_store.bucket import (
-    Bucket,
-    BucketPage,
-    RequestError,
-    Unlisted,
-    if_present,
-)
+from orphangc.adapters.object_store.bucket import BucketPage, RequestError, if_present, versions_in
+from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.core.documents import google_bucket
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject
@@ -39,7 +34,7 @@ _NOT_KNOWN = {
 _SEPARATOR = "orphangc-part"
 
 
-class GcsBucket(Bucket):
+class GcsBucket(ObjectStorage):
     """A bucket, seen from one storage root.
 
     Source: Cloud Storage's JSON API v1. The identity of an object is its generation; its store time
@@ -50,8 +45,8 @@ class GcsBucket(Bucket):
     page_size = 1000
     batch_size = 100
 
-    def __init__(self, location: Location) -> None:
-        super().__init__(location)
+    def __init__(self, location: Location, *, shows_all: bool = False) -> None:
+        super().__init__(location, shows_all=shows_all)
         self._requests = GcsRequests(location)
 
     def page(
@@ -134,7 +129,7 @@ class GcsBucket(Bucket):
         except (KeyError, TypeError, ValueError) as err:
             raise RequestError(f"the facts of {name!r} are damaged: {err!r}") from err
 
-    def buckets(self) -> tuple[str, ...]:
+    def account_buckets(self) -> tuple[str, ...]:
         """Return the buckets of the project; see ``Bucket``."""
         return tuple(sorted(f"gs://{name}" for name in self._requests.buckets()))
 
@@ -188,8 +183,8 @@ class GcsBucket(Bucket):
         found = self._settings()
         return found.is_versioned or found.soft_delete_days is not None
 
-    def settings(self) -> BucketSettings:
-        """Return the settings of the bucket; see ``Bucket``."""
+    def bucket_settings(self) -> BucketSettings:
+        """Return the settings of the bucket; see ``Storage``."""
         with self.translated("read the settings of"):
             return self._settings()
 
@@ -205,10 +200,9 @@ class GcsBucket(Bucket):
         except ValueError as err:
             raise RequestError(str(err)) from err
 
-    @cached_property
-    def unlisted(self) -> Unlisted:
-        """Return the reader of noncurrent and of soft-deleted generations."""
-        return Unlisted(
+    def versions(self) -> Iterator[pa.RecordBatch]:
+        """Yield noncurrent and soft-deleted generations; see ``Storage``."""
+        return versions_in(
             self, partial(self.hidden_page, "versions"), partial(self.hidden_page, "softDeleted")
         )
 

@@ -8,12 +8,13 @@ may be served by stores that do not, so each object is looked at before, too.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -22,37 +23,10 @@ import structlog
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now, one_line, unreachable
-from orphangc.core.documents.bucket_settings import BucketSettings
+from orphangc.adapters.object_store.answer_clock import DatedAnswer
 from orphangc.core.model.types import ObjectKey, StoredObject
-from orphangc.core.times.instants import from_http
 from orphangc.errors import NotReportedError, SettingsError, StorageUnreachableError
-from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus, StoreTime, Upload
-
-_FRESH = timedelta(seconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class DatedAnswer:
-    """When an answer was asked for and came, by this machine, and its ``Date`` header."""
-
-    asked_at: datetime
-    answered_at: datetime
-    date: str | None
-
-    @property
-    def is_fresh(self) -> bool:
-        """Return whether it is of the last second: the header has whole seconds."""
-        return timedelta() <= host_now() - self.asked_at <= _FRESH
-
-
-def store_time(answer: DatedAnswer | None) -> StoreTime:
-    """Return the store's time at an answer, unknown without one."""
-    if answer is None:
-        return StoreTime(now=None, local=host_now(), source="Date header")
-    local = answer.asked_at + (answer.answered_at - answer.asked_at) / 2
-    now = from_http(answer.date) if answer.date else None
-    return StoreTime(now=now, local=local, source="Date header")
-
+from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus, Storage
 
 AT_ONCE = 32
 """Requests of one call at a time."""
@@ -139,33 +113,37 @@ class BucketPage:
     is_counted: bool = True
 
 
-class Bucket(ABC):
+class Bucket(Storage):
     """A bucket (a container of Azure's), seen from one storage root; serves many threads at once.
 
-    Every name that a method takes or returns is whole: it begins with ``root``.
+    Every name that a method takes or returns is whole: it begins with ``root``. A key, as methods
+    of ``Storage`` take it, is what follows.
 
     Attributes:
         root: Start of every name below the storage root: "" or ending in a slash.
         unnameable: Keys that a URL cannot hold, or that it changes: clients resolve ``..`` before
             they send it.
-        is_tested: Whether the tests of storages hold for this kind of bucket (R27).
     """
 
-    is_tested = False
     page_size = 1000
-    batch_size = 1
     unnameable = re.compile(
         "[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|(^|/)\\.\\.?(/|$)|^/|//|/$|^$", re.DOTALL
     )
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, *, shows_all: bool = False) -> None:
+        """Open the bucket.
+
+        Args:
+            shows_all: Whether a page of all keys may stand for the lists of single folders.
+        """
         if not location.authority:
             raise SettingsError(f"{location} names no bucket")
         self.location = location
-        self.on_page: Callable[[], None] = lambda: None
+        self.root = f"{location.path[1:]}/" if location.path != "/" else ""
+        self._is_large = not shows_all
         self._dated: DatedAnswer | None = None
         self._has_batches = True
-        self.root = f"{location.path[1:]}/" if location.path != "/" else ""
+        self._counting = threading.Lock()
 
     @abstractmethod
     def page(
@@ -191,7 +169,7 @@ class Bucket(ABC):
             RequestError: The page failed, or is damaged.
         """
 
-    def is_ordered(self) -> bool:
+    def shows_order(self) -> bool:
         """Return whether pages ascend by the UTF-8 bytes of names and can begin anywhere.
 
         The store shows it: asked to begin at its second name, it does. A service that does not know
@@ -230,7 +208,7 @@ class Bucket(ABC):
     def remove(self, name: str) -> None:
         """Remove an object of the state location; an absent one is no error."""
 
-    def delete(self, objects: Sequence[tuple[str, str]]) -> list[str | RequestError | None]:
+    def send_deletions(self, objects: Sequence[tuple[str, str]]) -> list[str | RequestError | None]:
         """Delete names while they have an identity, in one request where the store takes it.
 
         Each deletion is sent once.
@@ -274,18 +252,9 @@ class Bucket(ABC):
         It must not replace an object that has the name meanwhile.
         """
 
-    @property
     @abstractmethod
-    def unlisted(self) -> Unlisted:
-        """Return the reader of what no listing shows."""
-
-    def settings(self) -> BucketSettings | None:
-        """Return what the bucket itself does to its objects; see ``Storage.bucket_settings``."""
-        return None
-
-    def buckets(self) -> tuple[str, ...] | None:
+    def account_buckets(self) -> tuple[str, ...]:
         """Return the URIs of all buckets of the account, or raise ``RequestError``."""
-        return None
 
     @property
     def dated(self) -> DatedAnswer | None:
@@ -295,7 +264,12 @@ class Bucket(ABC):
     def note_page(self, asked_at: datetime, date: str | None) -> None:
         """Record what a page that just came says of the store's time, and count it."""
         self._dated = DatedAnswer(asked_at, host_now(), date)
-        self.on_page()
+        self.count_request()
+
+    def count_request(self) -> None:
+        """Count a list request; many threads may send one at the same time."""
+        with self._counting:
+            self.list_requests += 1
 
     def relative(self, name: str) -> ObjectKey:
         """Return a name relative to the storage root."""
@@ -363,7 +337,7 @@ def each(work: Callable[[_T], _R], wanted: Iterable[_T]) -> list[_R]:
 
 
 def result_of(key: ObjectKey, answer: str | RequestError | None) -> DeletionResult:
-    """Return the result of a deletion, from what ``Bucket.delete`` returned for it."""
+    """Return the result of a deletion, from what ``send_deletions`` returned for it."""
     if not isinstance(answer, RequestError):
         return DeletionResult(key=key, status=DeletionStatus.DELETED, version_id=answer)
     status = answer.deletion_status
@@ -371,58 +345,47 @@ def result_of(key: ObjectKey, answer: str | RequestError | None) -> DeletionResu
     return DeletionResult(key=key, status=status, error=None if is_said else one_line(answer))
 
 
-_UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
-"""What a service answers that knows no such listing, or has soft delete switched off."""
+def all_answers(ask: Callable[[str], tuple[_R, str]]) -> Iterator[_R]:
+    """Yield the answers to a request that continues from the token of the one before.
 
+    Args:
+        ask: Returns the answer for a token, "" for the first, and the next token, "" after the
+            last.
 
-class Unlisted:
-    """What no listing of a bucket shows; see ``Storage``. A store may report none of it."""
-
-    def __init__(
-        self, bucket: Bucket, *listings: Callable[[str], tuple[pa.RecordBatch, str]]
-    ) -> None:
-        """Take the listings of versions: each returns the page of a token, and the next token."""
-        self._bucket = bucket
-        self._listings = listings
-
-    def uploads(self) -> Iterator[pa.RecordBatch]:
-        """Yield unfinished uploads; see ``Storage``."""
-        raise self._no_uploads()
-
-    def unfinished(self) -> Iterator[Upload]:
-        """Yield unfinished uploads with their ids; see ``Storage``."""
-        raise self._no_uploads()
-
-    def abort(self, upload: Upload) -> bool:
-        """Abort an upload; see ``Storage``."""
-        del upload
-        raise self._no_uploads()
-
-    def versions(self) -> Iterator[pa.RecordBatch]:
-        """Yield what is kept of deleted or replaced objects, a batch each page; see ``Storage``."""
-        refused: list[RequestError] = []
-        for page_of in self._listings:
-            try:
-                yield from _all_pages(page_of)
-            except RequestError as err:
-                if not (err.is_forbidden or err.status in _UNKNOWN):
-                    raise self._bucket.explained("list versions in", err) from err
-                refused.append(err)
-        is_forbidden = any(each.is_forbidden for each in refused)
-        if is_forbidden or len(refused) == len(self._listings):
-            raise NotReportedError(str(refused[0]), is_forbidden=is_forbidden)
-
-    def _no_uploads(self) -> NotReportedError:
-        return NotReportedError(f"{self._bucket.location} reports no uploads", is_forbidden=False)
-
-
-def _all_pages(page_of: Callable[[str], tuple[pa.RecordBatch, str]]) -> Iterator[pa.RecordBatch]:
+    Raises:
+        RequestError: An answer is followed by itself.
+    """
     token, seen = "", {""}
     while True:
-        rows, token = page_of(token)
-        yield rows
+        answer, token = ask(token)
+        yield answer
         if not token:
             return
         if token in seen:
             raise RequestError("the listing is cut off: a page is followed by itself")
         seen.add(token)
+
+
+_UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
+"""What a service answers that knows no such listing, or has soft delete switched off."""
+
+
+def versions_in(
+    bucket: Bucket, *listings: Callable[[str], tuple[pa.RecordBatch, str]]
+) -> Iterator[pa.RecordBatch]:
+    """Yield what listings show of deleted or replaced objects, a batch each page; see ``Storage``.
+
+    Args:
+        listings: Each returns the page of a token, and the next token.
+    """
+    refused: list[RequestError] = []
+    for page_of in listings:
+        try:
+            yield from all_answers(page_of)
+        except RequestError as err:
+            if not (err.is_forbidden or err.status in _UNKNOWN):
+                raise bucket.explained("list versions in", err) from err
+            refused.append(err)
+    is_forbidden = any(each.is_forbidden for each in refused)
+    if is_forbidden or len(refused) == len(listings):
+        raise NotReportedError(str(refused[0]), is_forbidden=is_forbidden)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from orphangc.adapters.object_store.bucket import Bucket, RequestError, each, store_time
+from orphangc.adapters.object_store.answer_clock import store_time
+from orphangc.adapters.object_store.bucket import Bucket, RequestError, each
 from orphangc.adapters.object_store.listing import range_rows
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -35,14 +36,15 @@ HeadResult = StoredObject | Exception | None
 _log = structlog.get_logger()
 
 
-class BucketReader:
+class BucketFacts(Bucket):
     """Facts and bytes of objects below one root; may be used by several threads at once."""
 
-    def __init__(self, bucket: Bucket, may_list: Callable[[], bool] = lambda: False) -> None:
-        """Take what returns whether key ranges are listed, where that costs less."""
-        self._bucket = bucket
-        self.may_list = may_list
-        self._is_head_refused = False
+    _looks_in_listings = True
+    _is_head_refused = False
+
+    def avoid_listing(self) -> None:
+        """Look no facts up in a listing; see ``Storage``."""
+        self._looks_in_listings = False
 
     def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
         """Return for each key the facts, ``None`` if absent, or the error.
@@ -52,10 +54,10 @@ class BucketReader:
         """
         found: dict[ObjectKey, HeadResult] = {}
         plain = [key for key in keys if key and not _ODD.search(key)]
-        if len(plain) >= _FEWEST and self.may_list():
+        if len(plain) >= _FEWEST and self._looks_in_listings and self.is_ordered:
             found.update(self._listed(sorted(plain)))
         left = [key for key in keys if key not in found]
-        asked = each(self.head, left)
+        asked = each(self.facts_of, left)
         if None in asked:
             self.check_bucket(left[asked.index(None)])
         found.update(zip(left, asked, strict=True))
@@ -66,45 +68,47 @@ class BucketReader:
         found = self.heads(keys)
         for key, fact in zip(keys, found, strict=True):
             if isinstance(fact, Exception):
-                raise self._bucket.explained(f"stat {key!r} in", fact) from fact
+                raise self.explained(f"stat {key!r} in", fact) from fact
         return [fact if isinstance(fact, StoredObject) else None for fact in found]
 
     def check_bucket(self, key: str = "") -> None:
         """List one name, as a policy may allow no more, or raise ``StorageUnreachableError``."""
-        with self._bucket.translated("list"):
-            self._bucket.page(self._bucket.root + key, most=1)
+        with self.translated("list"):
+            self.page(self.root + key, most=1)
 
-    def read(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
-        """Return some bytes of an object, ``None`` if it is absent; see ``Storage``."""
-        if self._bucket.unnameable.search(key):
+    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
+        """Return some bytes of an object; see ``Storage``."""
+        if size < 1:
+            return b""
+        if self.unnameable.search(key):
             raise StorageUnreachableError(f"{key!r} cannot be named in a request")
         try:
-            return self._bucket.get(self._bucket.root + key, start=start, size=size)
+            return self.get(self.root + key, start=start, size=size)
         except RequestError as err:
             if err.is_forbidden and self._shown(key) is None:
                 return None  # a store refuses what is absent to those who may not read
             if not err.is_absent:
-                raise self._bucket.explained(f"read {key!r} in", err) from err
+                raise self.explained(f"read {key!r} in", err) from err
             self.check_bucket(key)
             return None
 
     def now(self) -> StoreTime:
         """Return the store's time by an answer of the last second; see ``Storage``."""
-        if self._bucket.dated is None or not self._bucket.dated.is_fresh:
+        if self.dated is None or not self.dated.is_fresh:
             self.check_bucket()
-        return store_time(self._bucket.dated)
+        return store_time(self.dated)
 
-    def head(self, key: ObjectKey) -> HeadResult:
+    def facts_of(self, key: ObjectKey) -> HeadResult:
         """Return the facts, ``None`` if absent, or the error.
 
         A listing shows them to those who may not read the object.
         """
-        if self._bucket.unnameable.search(key):
+        if self.unnameable.search(key):
             return self._shown(key)
         if self._is_head_refused and not isinstance(shown := self._shown(key), Exception):
             return shown
         try:
-            return self._bucket.head(self._bucket.root + key)
+            return self.head(self.root + key)
         except RequestError as err:
             shown = self._shown(key) if err.is_forbidden else err
             self._is_head_refused = not isinstance(shown, Exception)
@@ -113,7 +117,7 @@ class BucketReader:
     def _shown(self, key: ObjectKey) -> HeadResult:
         """Return the facts of an object by a listing, ``None`` if no name starts with it."""
         try:
-            page = self._bucket.page(self._bucket.root + key, most=1)
+            page = self.page(self.root + key, most=1)
         except RequestError as err:
             return err
         for found in stored_objects(page.rows):
@@ -129,7 +133,7 @@ class BucketReader:
         covered, value_set = 0, pa.array(wanted, pa.string())
         within = KeyRange(wanted[0][:-1], wanted[-1])
         try:
-            for number, page in enumerate(range_rows(self._bucket, within), start=1):
+            for number, page in enumerate(range_rows(self, within), start=1):
                 listed += stored_objects(page.filter(pc.is_in(page["key"], value_set=value_set)))
                 covered = bisect_right(wanted, page["key"][-1].as_py())
                 if covered < number * _KEYS_A_PAGE:

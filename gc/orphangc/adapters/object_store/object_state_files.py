@@ -8,11 +8,9 @@ from http import HTTPStatus
 
 from orphangc.adapters.files.state_files import PROBE, cannot_lock, check_creation
 from orphangc.adapters.files.translate import checked_parts
-from orphangc.adapters.object_store.bucket import Bucket, RequestError
-from orphangc.adapters.object_store.facts import BucketReader
-from orphangc.adapters.object_store.listing import all_pages
+from orphangc.adapters.object_store.bucket import RequestError
+from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.core.model.types import ObjectKey
-from orphangc.errors import StorageUnreachableError
 
 _MOST_BYTES = 1 << 30
 _EXISTS = {HTTPStatus.PRECONDITION_FAILED, HTTPStatus.CONFLICT}
@@ -22,29 +20,21 @@ _NO_CONDITIONS = {"NotImplemented", "InvalidArgument", "InvalidRequest"}
 class ObjectStateFiles:
     """Files below a prefix of a bucket."""
 
-    def __init__(self, bucket: Bucket, *, is_probed: bool = True) -> None:
+    def __init__(self, bucket: ObjectStorage, *, is_probed: bool = True) -> None:
         self.location = bucket.location
         self._bucket = bucket
-        self._reader = BucketReader(bucket)
         self._can_create = not is_probed
 
     def names(self, folder: str) -> list[str]:
         """Return the names in ``folder``, sorted; see ``StateFiles``."""
-        start = self._name(folder) + "/" if folder else self._bucket.root
-        own = self._bucket.relative(start)
-        found: set[str] = set()
-        for page in all_pages(self._bucket, start, delimiter="/"):
-            found.update(each[len(start) : -1] for each in page.folders)
-            found.update(key[len(own) :].rstrip("/") for key in page.rows["key"].to_pylist())
-        return sorted(name for name in found if name and not name.startswith(PROBE))
+        level = self._bucket.folder("/".join(checked_parts(folder)) if folder else "")
+        found = {*level.folders, *(each.key.rpartition("/")[2] for each in level.objects)}
+        return sorted(name for name in found if not name.startswith(PROBE))
 
     def read(self, name: str) -> bytes | None:
         """Return a whole file; see ``StateFiles``."""
         self._name(name)
-        data = self._reader.read(ObjectKey(name), start=0, size=_MOST_BYTES + 1)
-        if data is not None and len(data) > _MOST_BYTES:
-            raise StorageUnreachableError(f"{name!r} has over {_MOST_BYTES} bytes")
-        return data
+        return self._bucket.read(ObjectKey(name), max_bytes=_MOST_BYTES)
 
     def write(self, name: str, data: bytes) -> None:
         """Write a whole file; see ``StateFiles``."""
@@ -66,7 +56,7 @@ class ObjectStateFiles:
     def modified_at(self, name: str) -> datetime | None:
         """Return the store time of a file; see ``StateFiles``."""
         self._name(name)
-        (found,) = self._reader.stat([ObjectKey(name)])
+        (found,) = self._bucket.stat([ObjectKey(name)])
         return found.modified_at if found else None
 
     def _create(self, name: str, data: bytes) -> bool:

@@ -6,7 +6,6 @@ A deletion is sent once. The caller knows the rate of all requests, and retries 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -16,20 +15,18 @@ import pyarrow as pa
 
 from orphangc.adapters.files.translate import one_line
 from orphangc.adapters.object_store.bucket import (
-    Bucket,
     ConditionsRefusedError,
     RequestError,
     each,
     result_of,
 )
-from orphangc.adapters.object_store.facts import BucketReader, HeadResult
+from orphangc.adapters.object_store.facts import BucketFacts, HeadResult
 from orphangc.adapters.object_store.listing import all_pages, range_rows
 from orphangc.core.columns.stored_objects import stored_objects
-from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import NotReportedError, StorageUnreachableError
-from orphangc.ports import DeletionResult, DeletionStatus, Folder, Storage, StoreTime, Upload
+from orphangc.ports import DeletionResult, DeletionStatus, Folder
 
 _LAST = "\U0010ffff"
 """Sorts after every name."""
@@ -39,46 +36,36 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|^$")
 """Keys that neither XML nor a URL can hold."""
 
 
-class ObjectStorage(Storage):
+class ObjectStorage(BucketFacts):
     """One storage root in a bucket."""
 
     has_hidden = True
     at_once = 16
 
-    def __init__(self, bucket: Bucket, *, shows_all: bool = False) -> None:
-        self.bucket = bucket
-        self.is_tested = bucket.is_tested
-        self._is_large = not shows_all
-        self.location = bucket.location
-        self.batch_size = bucket.batch_size
-        self._counting = threading.Lock()
-        self._reader = BucketReader(bucket, lambda: self.is_ordered)
-        bucket.on_page = self._count
-
     @cached_property
     def is_ordered(self) -> bool:  # type: ignore[override]
         """Return whether the store lists in order from anywhere, as it shows itself."""
-        with self.bucket.translated("list"):
-            return self.bucket.is_ordered()
+        with self.translated("list"):
+            return self.shows_order()
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
         """Yield every object, and folders where they are real; see ``Storage``."""
-        pages = (page.rows for page in all_pages(self.bucket, self._prefix(prefix)))
+        pages = (page.rows for page in all_pages(self, self._prefix(prefix)))
         while held := [*islice(pages, _PAGES_A_BATCH)]:  # single pages would be too many batches
             if any(rows.num_rows for rows in held):
                 yield pa.concat_batches(held)
 
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
         """Yield the objects of a key range in ascending order, page by page; see ``Storage``."""
-        return range_rows(self.bucket, within) if self.is_ordered else super().pages(within)
+        return range_rows(self, within) if self.is_ordered else super().pages(within)
 
     def folder(self, prefix: str = "") -> Folder:
         """Return one level; the folder's own marker and a nameless sub-folder are left out."""
         start = self._prefix(prefix)
-        own = self.bucket.relative(start)
+        own = self.relative(start)
         folders: list[str] = []
         objects: list[StoredObject] = []
-        for page in all_pages(self.bucket, start, delimiter="/"):
+        for page in all_pages(self, start, delimiter="/"):
             folders += [whole[len(start) : -1] for whole in page.folders]
             for found in stored_objects(page.rows):
                 if found.size is None:  # a folder's own row
@@ -92,8 +79,8 @@ class ObjectStorage(Storage):
         """Return what ``folder`` does, from one page; see ``Storage``."""
         if self._is_large:
             return None
-        with self.bucket.translated("list"):
-            page = self.bucket.page(self.bucket.root)
+        with self.translated("list"):
+            page = self.page(self.root)
         objects = stored_objects(page.rows)
         self._is_large = bool(page.token or page.rows["size"].null_count)
         if self._is_large:
@@ -112,27 +99,11 @@ class ObjectStorage(Storage):
         start = f"{above}/{name}" if above else name
         within = KeyRange(f"{start}/{after}", f"{start}/{_LAST}")
         found: set[str] = set()
-        for rows in range_rows(self.bucket, within):
+        for rows in range_rows(self, within):
             for key in rows["key"].to_pylist():
                 folder, slash, _ = key[len(start) + 1 :].partition("/")
                 found.update([folder] if slash else [])
         return sorted(found)
-
-    def avoid_listing(self) -> None:
-        """Look no facts up in a listing; see ``Storage``."""
-        self._reader.may_list = lambda: False
-
-    def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
-        """Return some bytes of an object; see ``Storage``."""
-        return b"" if size < 1 else self._reader.read(key, start=start, size=size)
-
-    def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
-        """Return the fresh facts of each key; see ``Storage``."""
-        return self._reader.stat(keys)
-
-    def now(self) -> StoreTime:
-        """Return the store's time; see ``Storage``."""
-        return self._reader.now()
 
     def delete(self, objects: Sequence[StoredObject]) -> list[DeletionResult]:
         """Delete each object that still is the same; see ``Storage``.
@@ -144,10 +115,10 @@ class ObjectStorage(Storage):
             raise ValueError(f"{len(objects)} keys are more than a batch of {self.batch_size}")
         results: dict[ObjectKey, DeletionResult] = {}
         same = self._still_the_same(objects, results)
-        wanted = [(self.bucket.root + judged.key, judged.etag or "") for judged in same]
+        wanted = [(self.root + judged.key, judged.etag or "") for judged in same]
         try:
-            with self.bucket.translated("delete in"):
-                answers = self.bucket.delete(wanted) if wanted else []
+            with self.translated("delete in"):
+                answers = self.send_deletions(wanted) if wanted else []
         except StorageUnreachableError as err:
             if isinstance(err.__cause__, ConditionsRefusedError):
                 return self.delete(objects)  # after another look, which is all that is left
@@ -160,15 +131,15 @@ class ObjectStorage(Storage):
     @cached_property
     def is_versioned(self) -> bool:
         """Return whether a deletion can be undone; see ``Storage``."""
-        with self.bucket.translated("open"):
-            return self.bucket.keeps_versions()
+        with self.translated("open"):
+            return self.keeps_versions()
 
     def undelete(
         self, markers: Sequence[tuple[ObjectKey, str]], *, is_dry: bool = False
     ) -> list[DeletionResult]:
         """Restore exactly the objects that had these identities; see ``Storage``."""
         for key, _ in markers[:1]:
-            self._reader.check_bucket(key)  # one error of the store, not one for each object
+            self.check_bucket(key)  # one error of the store, not one for each object
         return each(partial(self._undelete, is_dry=is_dry), markers)
 
     def _undelete(self, marker: tuple[ObjectKey, str], *, is_dry: bool) -> DeletionResult:
@@ -176,7 +147,7 @@ class ObjectStorage(Storage):
         try:
             if self._is_present(key):
                 return DeletionResult(key=key, status=DeletionStatus.GONE)
-            restore = self.bucket.restorable(self.bucket.root + key, identity)
+            restore = self.restorable(self.root + key, identity)
             if restore is None:
                 return _failed(key, f"the store has kept no deleted version {identity}")
             if not is_dry:
@@ -188,38 +159,18 @@ class ObjectStorage(Storage):
         return DeletionResult(key=key, status=DeletionStatus.DELETED)
 
     def _is_present(self, key: ObjectKey) -> bool:
-        found = self._reader.head(key)
+        found = self.facts_of(key)
         if isinstance(found, Exception):
             raise found
         return found is not None
 
-    def uploads(self) -> Iterator[pa.RecordBatch]:
-        """Yield unfinished uploads; see ``Storage``."""
-        return self.bucket.unlisted.uploads()
-
-    def unfinished(self) -> Iterator[Upload]:
-        """Yield unfinished uploads with their ids; see ``Storage``."""
-        return self.bucket.unlisted.unfinished()
-
-    def abort(self, upload: Upload) -> bool:
-        """Abort an upload; see ``Storage``."""
-        return self.bucket.unlisted.abort(upload)
-
-    def versions(self) -> Iterator[pa.RecordBatch]:
-        """Yield what is kept of deleted or replaced objects; see ``Storage``."""
-        return self.bucket.unlisted.versions()
-
-    def bucket_settings(self) -> BucketSettings | None:
-        """Return the settings of the bucket; see ``Storage``."""
-        return self.bucket.settings()
-
     def buckets(self) -> tuple[str, ...] | None:
         """Return the buckets of the account; see ``Storage``."""
         try:
-            return self.bucket.buckets()
+            return self.account_buckets()
         except RequestError as err:
             if not err.is_forbidden:
-                raise self.bucket.explained("list the buckets beside", err) from err
+                raise self.explained("list the buckets beside", err) from err
             said = f"to list the buckets of the account is not allowed ({one_line(err)})"
             raise NotReportedError(said, is_forbidden=True) from err
 
@@ -228,12 +179,12 @@ class ObjectStorage(Storage):
     ) -> list[StoredObject]:
         """Return the objects that are unchanged; record the results of all others."""
         for key in (judged.key for judged in objects):
-            if _NO_TEXT.search(key) or self.bucket.unnameable.search(key):
+            if _NO_TEXT.search(key) or self.unnameable.search(key):
                 results[key] = _failed(key, "the key cannot be named in a request")
         asked = [judged for judged in objects if judged.key not in results]
-        facts = self._reader.heads([judged.key for judged in asked])
+        facts = self.heads([judged.key for judged in asked])
         if facts and all(isinstance(fact, Exception) and not _is_throttled(fact) for fact in facts):
-            self._reader.check_bucket()
+            self.check_bucket()
         same = []
         for judged, fact in zip(asked, facts, strict=True):
             if isinstance(fact, StoredObject) and fact.is_same_as(judged) and judged.etag:
@@ -248,14 +199,10 @@ class ObjectStorage(Storage):
             isinstance(each, RequestError) and each.deletion_status in _NOTHING_DONE
             for each in answers
         ):
-            self._reader.check_bucket()
+            self.check_bucket()
 
     def _prefix(self, folder: str) -> str:
-        return f"{self.bucket.root}{folder}/" if folder else self.bucket.root
-
-    def _count(self) -> None:
-        with self._counting:
-            self.list_requests += 1
+        return f"{self.root}{folder}/" if folder else self.root
 
 
 def _unfit(key: ObjectKey, fact: HeadResult) -> DeletionResult:

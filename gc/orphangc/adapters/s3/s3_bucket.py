@@ -16,20 +16,21 @@ from functools import cached_property, partial
 from http import HTTPStatus
 from typing import Any
 
+import pyarrow as pa
 import stamina
 import structlog
 from botocore import exceptions as boto
 
 from flinkstate.places.locations import Location
+from orphangc.adapters.object_store.answer_clock import DatedAnswer
 from orphangc.adapters.object_store.bucket import (
-    Bucket,
     BucketPage,
     ConditionsRefusedError,
-    DatedAnswer,
     RequestError,
     if_present,
 )
 from orphangc.adapters.object_store.listing import NO_TEXT
+from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.adapters.s3.bucket_requests import (
     ABSENT,
     DeleteRequests,
@@ -54,6 +55,7 @@ from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import known
 from orphangc.errors import StorageUnreachableError
+from orphangc.ports import Upload
 
 _DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")  # and their access points: no order, no StartAfter
 _WRITER = "orphangc-writer"
@@ -90,7 +92,7 @@ _NEVER_SENT = (
 _log = structlog.get_logger()
 
 
-class S3Bucket(Bucket):
+class S3Bucket(ObjectStorage):
     """A bucket, seen from one storage root.
 
     Attributes:
@@ -102,19 +104,17 @@ class S3Bucket(Bucket):
     unnameable = re.compile("(?!)")
     is_fast = True
 
-    def __init__(self, location: Location) -> None:
-        super().__init__(location)
+    def __init__(self, location: Location, *, shows_all: bool = False) -> None:
+        super().__init__(location, shows_all=shows_all)
         self._client = S3Client(location)
-        self._lists = ListRequests(self._client, on_request=self._count)
+        self._lists = ListRequests(self._client, on_request=self.count_request)
         self._heads = HeadRequests(self._client)
+        self._unlisted = S3Unlisted(self._client)
         with self._client.translated("open"):
             self._shape: Any = self._client.output_shape("ListObjectsV2")
         self._lock = threading.Lock()
         self._has_conditions = True
         self.read_by: Counter[str] = Counter()
-
-    def _count(self) -> None:
-        self.on_page()
 
     @cached_property
     def _deletes(self) -> DeleteRequests:
@@ -150,7 +150,7 @@ class S3Bucket(Bucket):
             body, answer = self._lists.ask(query)
             return replace(read(body), is_counted="KeyCount" in answer)
 
-    def is_ordered(self) -> bool:
+    def shows_order(self) -> bool:
         """Return whether pages ascend; all but directory buckets are in order."""
         return not self.location.authority.endswith(_DIRECTORY_BUCKETS)
 
@@ -195,7 +195,7 @@ class S3Bucket(Bucket):
         with _requested():
             self._client.call("delete_object", Key=name)
 
-    def delete(self, objects: Sequence[tuple[str, str]]) -> list[str | RequestError | None]:
+    def send_deletions(self, objects: Sequence[tuple[str, str]]) -> list[str | RequestError | None]:
         """Delete with ETags in one request; ``ConditionsRefusedError`` if the store takes none."""
         has_conditions = self._has_conditions  # another thread may find out meanwhile
         try:
@@ -247,16 +247,27 @@ class S3Bucket(Bucket):
                 return False  # the versions of the key itself come before all longer keys
             request = {"KeyMarker": following, "VersionIdMarker": answer["NextVersionIdMarker"]}
 
-    @cached_property
-    def unlisted(self) -> S3Unlisted:
-        """Return the reader of uploads and versions."""
-        return S3Unlisted(self._client)
+    def uploads(self) -> Iterator[pa.RecordBatch]:
+        """Yield unfinished uploads; see ``Storage``."""
+        return self._unlisted.uploads()
 
-    def settings(self) -> BucketSettings:
-        """Return the settings of the bucket; see ``Bucket``."""
+    def unfinished(self) -> Iterator[Upload]:
+        """Yield unfinished uploads with their ids; see ``Storage``."""
+        return self._unlisted.unfinished()
+
+    def abort(self, upload: Upload) -> bool:
+        """Abort an upload; see ``Storage``."""
+        return self._unlisted.abort(upload)
+
+    def versions(self) -> Iterator[pa.RecordBatch]:
+        """Yield noncurrent versions and delete markers; see ``Storage``."""
+        return self._unlisted.versions()
+
+    def bucket_settings(self) -> BucketSettings:
+        """Return the settings of the bucket; see ``Storage``."""
         return bucket_settings(self._client)
 
-    def buckets(self) -> tuple[str, ...]:
+    def account_buckets(self) -> tuple[str, ...]:
         """Return the buckets of the account; see ``Bucket``."""
         return buckets(self._client)
 

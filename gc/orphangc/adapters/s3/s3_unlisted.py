@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus
 
 import pyarrow as pa
 
-from orphangc.adapters.object_store.bucket import Unlisted, each
+from orphangc.adapters.object_store.bucket import each
 from orphangc.adapters.s3.requests.s3_client import (
     CALL_ERRORS,
     Answer,
@@ -36,7 +36,7 @@ _UPLOAD_MARKERS = ("KeyMarker", "UploadIdMarker")
 _Row = dict[str, Any]
 
 
-class S3Unlisted(Unlisted):
+class S3Unlisted:
     """Unlisted data below one root of a bucket; see ``Storage``."""
 
     def __init__(self, client: S3Client) -> None:

@@ -29,7 +29,7 @@ from s3fs import S3FileSystem
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now, unreachable
-from orphangc.adapters.object_store.bucket import DatedAnswer
+from orphangc.adapters.object_store.answer_clock import DatedAnswer
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.times.instants import from_http, from_iso, from_microseconds, known_microseconds
 from orphangc.errors import SettingsError, StorageUnreachableError
