@@ -46,7 +46,8 @@ class Storage(ABC):
         batch_size: Maximum number of objects in one call of ``delete``.
         at_once: Number of concurrent calls that hides the latency of each; 1 without latency.
         list_requests: Number of list requests (or folder reads) sent so far.
-
+        earlier: Listing from before the cycle that ``objects`` shows, ``None`` without one.
+            Everything that it shows is at most a candidate. Facts of single objects are fresh.
     """
 
     location: Location
@@ -59,6 +60,7 @@ class Storage(ABC):
     batch_size: int = 1
     at_once: int = 1
     list_requests: int = 0
+    earlier: EarlierListing | None = None
 
     # --- list: without cache; every page, or an error
 
@@ -115,15 +117,6 @@ class Storage(ABC):
 
     def avoid_listing(self) -> None:  # noqa: B027 - there is nothing to avoid
         """Ask for the facts of each object by itself from now on, in no listing."""
-
-    @property
-    def earlier(self) -> EarlierListing | None:
-        """Return the listing from before the cycle that ``objects`` shows, ``None`` without one.
-
-        Everything that such a listing shows is at most a candidate. Facts of single objects are
-        fresh.
-        """
-        return None
 
     def earlier_parts(self) -> Sequence[EarlierPart]:
         """Return the parts of the earlier listing, none if only this process can read it.

@@ -275,14 +275,9 @@ class AzureContainer(ObjectStorage):
         blob = self._client.get_blob_client(name)
         return if_present(_translated()(blob.get_blob_properties))
 
-    def _delete(self, wanted: tuple[str, str]) -> RequestError | None:
-        name, etag = wanted
-        try:
-            with _translated():
-                self._once.delete_blob(name, **_if_match(etag))
-        except RequestError as err:
-            return err
-        return None
+    def _delete(self, name: str, identity: str) -> None:
+        with _translated():
+            self._once.delete_blob(name, **_if_match(identity))
 
     def _delete_batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
         wanted = [{"name": name, **_if_match(etag)} for name, etag in objects]

@@ -7,11 +7,12 @@ import fcntl
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import checked_parts, to_microseconds, unreachable
@@ -33,14 +34,31 @@ def cannot_lock(location: Location, why: object) -> SettingsError:
     return SettingsError(f"state location {location} cannot lock ({why}); choose another one")
 
 
-def check_creation(files: StateFiles, create: Callable[[str, bytes], bool], why_not: str) -> None:
-    """Raise ``SettingsError`` unless a place refuses to create the same name twice."""
-    name = f"{PROBE}{uuid.uuid4()}"
-    try:
-        if not create(name, b"1") or create(name, b"2"):
-            raise cannot_lock(files.location, why_not)
-    finally:
-        files.remove(name)
+class ProbedStateFiles(StateFiles):
+    """Files where a throwaway one shows, before the first ``create``, that it can lock."""
+
+    _can_create = False
+    _why_not: ClassVar[str]
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a file unless it exists; ``SettingsError`` if a probe shows that none can."""
+        if not self._can_create:
+            self._check_creation()
+            self._can_create = True
+        return self._create(name, data)
+
+    def _check_creation(self) -> None:
+        """Raise ``SettingsError`` unless the place refuses to create the same name twice."""
+        name = f"{PROBE}{uuid.uuid4()}"
+        try:
+            if not self._create(name, b"1") or self._create(name, b"2"):
+                raise cannot_lock(self.location, self._why_not)
+        finally:
+            self.remove(name)
+
+    @abstractmethod
+    def _create(self, name: str, data: bytes) -> bool:
+        """Write a file unless it exists; return whether this call created it."""
 
 
 class LocalStateFiles:
@@ -155,8 +173,10 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-class FsspecStateFiles:
+class FsspecStateFiles(ProbedStateFiles):
     """Files on any file system with exclusive creation (mode ``xb``)."""
+
+    _why_not = "it creates a file that exists"
 
     def __init__(
         self,
@@ -200,13 +220,6 @@ class FsspecStateFiles:
         with self._translated(f"write {name!r} in"):
             self._make_parent(name)
             self._fs.pipe_file(self._path(name), data)
-
-    def create(self, name: str, data: bytes) -> bool:
-        """Write a file unless it exists, or raise ``SettingsError`` where nothing can do that."""
-        if not self._can_create:
-            check_creation(self, self._create, "it creates a file that exists")
-            self._can_create = True
-        return self._create(name, data)
 
     def remove(self, name: str) -> None:
         """Remove one file; see ``StateFiles``."""

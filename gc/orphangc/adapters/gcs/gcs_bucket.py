@@ -15,7 +15,13 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.gcs.requests import GcsRequests, batch_body, part_error
 from orphangc.adapters.object_store.batch_answer import batch_results
-from orphangc.adapters.object_store.bucket import BucketPage, RequestError, if_present, versions_in
+from orphangc.adapters.object_store.bucket import (
+    BucketPage,
+    RequestError,
+    all_answers,
+    if_present,
+    versions_in,
+)
 from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.core.documents import google_bucket
 from orphangc.core.documents.bucket_settings import BucketSettings
@@ -131,7 +137,8 @@ class GcsBucket(ObjectStorage):
 
     def account_buckets(self) -> tuple[str, ...]:
         """Return the buckets of the project; see ``Bucket``."""
-        return tuple(sorted(f"gs://{name}" for name in self._requests.buckets()))
+        pages = all_answers(self._requests.buckets)
+        return tuple(sorted(f"gs://{name}" for names in pages for name in names))
 
     def get(self, name: str, *, start: int, size: int) -> bytes:
         """Return some bytes of an object; see ``Bucket``."""
@@ -243,15 +250,8 @@ class GcsBucket(ObjectStorage):
         wanted = {"generation": generation, "ifGenerationMatch": "0"}
         self._requests.send("POST", f"{_of(name)}/restore", wanted, body=b"")
 
-    def _delete(self, wanted: tuple[str, str]) -> RequestError | None:
-        name, generation = wanted
-        try:
-            self._requests.send(
-                "DELETE", _of(name), {"ifGenerationMatch": generation}, is_once=True
-            )
-        except RequestError as err:
-            return err
-        return None
+    def _delete(self, name: str, identity: str) -> None:
+        self._requests.send("DELETE", _of(name), {"ifGenerationMatch": identity}, is_once=True)
 
     def _delete_batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
         paths = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -92,8 +92,8 @@ class GcsRequests:
         )
         return again(lambda: self._answer(method, url, dict(headers or {}), body))()
 
-    def buckets(self) -> Iterator[str]:
-        """Yield the names of the buckets of the project.
+    def buckets(self, token: str) -> tuple[list[str], str]:
+        """Return names of buckets of the project, from a token on, and the next token.
 
         Raises:
             NotReportedError: No project is known.
@@ -103,16 +103,13 @@ class GcsRequests:
             said = "no project is known whose buckets could be listed (GOOGLE_CLOUD_PROJECT)"
             raise NotReportedError(said, is_forbidden=False)
         wanted = {"project": self._project, "fields": "nextPageToken,items(name)"}
-        while True:
-            answer = self._answer("GET", f"{self._base}b?{urlencode(wanted)}", {}, None)
-            try:
-                found = answer.json()
-                yield from [each["name"] for each in found.get("items", ())]
-            except (ValueError, KeyError, TypeError) as err:
-                raise RequestError(f"the list of buckets is damaged: {err!r}") from err
-            if not found.get("nextPageToken"):
-                return
-            wanted["pageToken"] = found["nextPageToken"]
+        wanted |= {"pageToken": token} if token else {}
+        answer = self._answer("GET", f"{self._base}b?{urlencode(wanted)}", {}, None)
+        try:
+            found = answer.json()
+            return [each["name"] for each in found.get("items", ())], found.get("nextPageToken", "")
+        except (ValueError, KeyError, TypeError) as err:
+            raise RequestError(f"the list of buckets is damaged: {err!r}") from err
 
     def send_batch(self, content_type: str, body: bytes) -> requests.Response:
         """Return the answer to a batch, which is sent once; see ``send``."""

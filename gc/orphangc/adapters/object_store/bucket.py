@@ -230,15 +230,22 @@ class Bucket(Storage):
                 _log.warning("deletion.no_batches", status=err.status, code=err.code)
                 self._has_batches = False  # the whole batch was refused: nothing is deleted
         if errors is None:
-            errors = each(self._delete, objects)
+            errors = each(self._delete_one, objects)
         return [err or identity for err, (_, identity) in zip(errors, objects, strict=True)]
 
     def _delete_batch(self, objects: Sequence[tuple[str, str]]) -> list[RequestError | None]:
         """Delete names in one request; return ``None`` or the error for each."""
         raise NotImplementedError
 
-    def _delete(self, wanted: tuple[str, str]) -> RequestError | None:
-        """Delete one name in one request; return ``None`` or the error."""
+    def _delete_one(self, wanted: tuple[str, str]) -> RequestError | None:
+        try:
+            self._delete(*wanted)
+        except RequestError as err:
+            return err
+        return None
+
+    def _delete(self, name: str, identity: str) -> None:
+        """Delete one name in one request, while it has an identity, or raise ``RequestError``."""
         raise NotImplementedError
 
     @abstractmethod

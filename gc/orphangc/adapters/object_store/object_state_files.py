@@ -6,7 +6,7 @@ import uuid
 from datetime import datetime
 from http import HTTPStatus
 
-from orphangc.adapters.files.state_files import PROBE, cannot_lock, check_creation
+from orphangc.adapters.files.state_files import PROBE, ProbedStateFiles, cannot_lock
 from orphangc.adapters.files.translate import checked_parts
 from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.object_store.object_storage import ObjectStorage
@@ -17,8 +17,10 @@ _EXISTS = {HTTPStatus.PRECONDITION_FAILED, HTTPStatus.CONFLICT}
 _NO_CONDITIONS = {"NotImplemented", "InvalidArgument", "InvalidRequest"}
 
 
-class ObjectStateFiles:
+class ObjectStateFiles(ProbedStateFiles):
     """Files below a prefix of a bucket."""
+
+    _why_not = "the store creates a name that exists"
 
     def __init__(self, bucket: ObjectStorage, *, is_probed: bool = True) -> None:
         self.location = bucket.location
@@ -40,13 +42,6 @@ class ObjectStateFiles:
         """Write a whole file; see ``StateFiles``."""
         with self._bucket.translated(f"write {name!r} in"):
             self._bucket.put(self._name(name), data, writer=str(uuid.uuid4()), is_new=False)
-
-    def create(self, name: str, data: bytes) -> bool:
-        """Write a file unless it exists; ``SettingsError`` if a probe shows that none can."""
-        if not self._can_create:
-            check_creation(self, self._create, "the store creates a name that exists")
-            self._can_create = True
-        return self._create(name, data)
 
     def remove(self, name: str) -> None:
         """Remove one file; see ``StateFiles``."""

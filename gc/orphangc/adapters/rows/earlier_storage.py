@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
@@ -21,12 +20,21 @@ from orphangc.ports import (
 
 
 class EarlierStorage(Storage):
-    """A storage with an earlier listing."""
+    """A storage with the rows of an earlier listing."""
 
-    def __init__(self, storage: Storage, *, is_inventoried: bool) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        earlier: EarlierListing,
+        rows: Callable[[], Iterable[pa.RecordBatch]],
+        *,
+        is_inventoried: bool = False,
+    ) -> None:
         """Take the storage that answers for all but the listing.
 
         Args:
+            earlier: The listing.
+            rows: Reads its rows: at least the columns of a listing.
             is_inventoried: Whether an inventory is the listing: then nothing is listed in
                 ``shared/``. Else the facts of objects that lie close together are shown by a page,
                 which costs less than a request for each of them.
@@ -37,21 +45,14 @@ class EarlierStorage(Storage):
         self.is_tested, self.proof = storage.is_tested, storage.proof
         self.batch_size = storage.batch_size
         self.at_once = storage.at_once
+        self.earlier = earlier
         self._storage = storage
+        self._rows = rows
 
     @property
     def is_versioned(self) -> bool:
         """Return whether the storage keeps what is deleted; see ``Storage``."""
         return self._storage.is_versioned
-
-    @property
-    @abstractmethod
-    def earlier(self) -> EarlierListing:
-        """Return the listing that is used; see ``Storage``."""
-
-    @abstractmethod
-    def listed(self) -> Iterator[pa.RecordBatch]:
-        """Yield the listed objects below the storage root, as ``LISTING_SCHEMA``."""
 
     @property
     def list_requests(self) -> int:
@@ -68,13 +69,18 @@ class EarlierStorage(Storage):
         Raises:
             StorageUnreachableError: See ``Storage``.
         """
-        return self._storage.objects(prefix) if prefix else self.listed()
+        return self._storage.objects(prefix) if prefix else self._listed()
+
+    def _listed(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._rows():
+            columns = [batch[name] for name in LISTING_SCHEMA.names]
+            yield pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
 
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
         """Yield the objects of the earlier listing; see ``objects``."""
         if within != EVERYTHING:
             raise ValueError("an earlier listing has no order, so no key ranges")
-        return self.listed()
+        return self._listed()
 
     def folder(self, prefix: str = "") -> Folder:
         """Return the present level; see ``Storage``."""
@@ -105,34 +111,6 @@ class EarlierStorage(Storage):
         return self._storage.now()
 
 
-class ListedBefore(EarlierStorage):
-    """A storage with the rows of an earlier listing."""
-
-    def __init__(
-        self,
-        storage: Storage,
-        earlier: EarlierListing,
-        rows: Callable[[], Iterable[pa.RecordBatch]],
-        *,
-        is_inventoried: bool = False,
-    ) -> None:
-        """Take the listing, and what reads its rows: at least the columns of a listing."""
-        super().__init__(storage, is_inventoried=is_inventoried)
-        self._earlier = earlier
-        self._rows = rows
-
-    @property
-    def earlier(self) -> EarlierListing:
-        """Return the listing; see ``Storage``."""
-        return self._earlier
-
-    def listed(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the listing, or raise ``OrphanGcError``."""
-        for batch in self._rows():
-            columns = [batch[name] for name in LISTING_SCHEMA.names]
-            yield pa.RecordBatch.from_arrays(columns, schema=LISTING_SCHEMA)
-
-
 def planned_storage(
     storage: Storage, plan: Plan, rows: Callable[[], Iterable[pa.RecordBatch]]
 ) -> Storage:
@@ -143,4 +121,4 @@ def planned_storage(
         begun_at=plan.listed_at or plan.created_at,
         directories=frozenset(each for job in plan.jobs for each in job.directories),
     )
-    return ListedBefore(storage, earlier, rows, is_inventoried=inventory is not None)
+    return EarlierStorage(storage, earlier, rows, is_inventoried=inventory is not None)

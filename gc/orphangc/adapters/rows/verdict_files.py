@@ -78,6 +78,11 @@ class VerdictFiles:
         self.digests[self._name] = self._file.digest.hexdigest()
         self._writer = self._file = None
 
+    def fetch(self, folder: Path) -> dict[str, str]:
+        """Return the sha256 of the complete files by name: they are in their folder already."""
+        del folder
+        return self.digests
+
     def _start(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._name = f"part-{len(self.digests):05d}-{self._token}.parquet"

@@ -185,7 +185,9 @@ class InventoryStorage(EarlierStorage):
     """A storage listed by an inventory report."""
 
     def __init__(self, storage: Storage, report: _Report, reports: Location) -> None:
-        super().__init__(storage, is_inventoried=True)
+        begun_at = report.manifest.created_at
+        earlier = EarlierListing(source=f"inventory {report.uri}", begun_at=begun_at)
+        super().__init__(storage, earlier, self._objects_below, is_inventoried=True)
         self._report = report
         self._reports = reports
         self._objects = 0
@@ -195,12 +197,6 @@ class InventoryStorage(EarlierStorage):
         """Return the inventory report; see ``Storage``."""
         created_at = self._report.manifest.created_at
         return Inventory(uri=str(self._report.uri), created_at=created_at, objects=self._objects)
-
-    @property
-    def earlier(self) -> EarlierListing:
-        """Return the report as an earlier listing; see ``Storage``."""
-        inventory = self.inventory
-        return EarlierListing(source=f"inventory {inventory.uri}", begun_at=inventory.created_at)
 
     def earlier_parts(self) -> list[ReportFile]:
         """Return a part for each data file; see ``Storage``."""
@@ -220,8 +216,7 @@ class InventoryStorage(EarlierStorage):
         """Record how many objects the report holds; see ``Storage``."""
         self._objects = objects
 
-    def listed(self) -> Iterator[pa.RecordBatch]:
-        """Yield the inventory's objects below the root, or raise ``RefusedError``."""
+    def _objects_below(self) -> Iterator[pa.RecordBatch]:
         self._objects = 0
         for part, path in self._fetched():
             for batch in part.rows(path):

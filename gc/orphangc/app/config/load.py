@@ -1,4 +1,8 @@
-"""Read the configuration file: one YAML file, completed and overridden by the environment."""
+"""Read the configuration file: one YAML file, completed and overridden by the environment.
+
+Its storage roots are completed by its common settings, by each other, and by what was discovered.
+After that each of them says all that its runs need.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from pydantic import BaseModel, ValidationError
 from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
 from flinkstate.files.paths import located, meet, spellings
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import Alias, Location, canonical, parse_alias
 from flinkstate.text.problems import first_problem, nearest
 from orphangc.adapters.storage_options import use_storage_options
 from orphangc.app.config.configuration import (
@@ -31,6 +35,9 @@ from orphangc.core.model.settings import SiblingStatements, StorageRootSettings
 from orphangc.core.model.shown import shown_fields
 from orphangc.errors import SettingsError
 
+if TYPE_CHECKING:  # most files discover nothing
+    from orphangc.core.discovery.discovered_world import DiscoveredWorld
+
 log = structlog.get_logger()
 
 _SECTIONS: Mapping[str, type[BaseModel]] = {
@@ -46,6 +53,10 @@ IMPLIED = (
 _REMOVED = frozenset({"without_state", "explained", "forgotten"})
 """Settings of discovery that older files have."""
 _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
+
+
+_OF_ALL = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha", "pin")
+"""Settings that hold for every storage root of a file, whichever states them."""
 
 
 def load_configuration(path: Path) -> Configuration:
@@ -218,7 +229,12 @@ def with_defaults(configuration: Configuration, path: Path) -> Configuration:
         if each.engine == "local" and each.work is not None:
             raise SettingsError(f"{path}: {each.root}: work is for engine: spark or auto")
     use_storage_options(_storage_options(roots, path))
-    return configuration.model_copy(update={"storage_roots": _with_siblings(roots), "plans": plans})
+    said = _statements(roots)
+    complete = tuple(
+        _with_others(each, [other for other in roots if other.root != each.root], said)
+        for each in roots
+    )
+    return configuration.model_copy(update={"storage_roots": complete, "plans": plans})
 
 
 def _storage_options(
@@ -238,38 +254,45 @@ def _storage_options(
     return {top: options for top, options in found.items() if options}
 
 
-def _with_siblings(roots: Sequence[ScheduledRoot]) -> tuple[ScheduledRoot, ...]:
-    """Return the storage roots, each with the places, pins and clusters of all the others.
+def _with_others(
+    root: ScheduledRoot, others: Sequence[ScheduledRoot], said: Mapping[str, SiblingStatements]
+) -> ScheduledRoot:
+    """Return a storage root with the places, pins and clusters of all the others.
 
     Jobs of the others may need its files, and so may their pins, and checkpoints in their extra
     roots and clusters.
     """
-    said = _statements(roots)
-    return tuple(
-        _with_world_of(each, [other for other in roots if other.root != each.root], said)
-        for each in roots
-    )
-
-
-def _with_world_of(
-    root: ScheduledRoot, others: Sequence[ScheduledRoot], said: Mapping[str, SiblingStatements]
-) -> ScheduledRoot:
+    own = {root.root, *root.extra_roots}
     places = dict.fromkeys(place for o in others for place in (o.root, *o.extra_roots))
-    searched = {root.root, *root.extra_roots}
-    shared = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha", "pin")
-    together = {
-        name: tuple(dict.fromkeys(each for one in (root, *others) for each in getattr(one, name)))
-        for name in shared
+    update = {
+        "siblings": tuple(place for place in places if place not in own),
+        "sibling_statements": tuple(said[each.root] for each in others if each.root in said),
     }
-    together["empty_roots"] = tuple(  # the others may state this one; it is searched here anyway
-        each
-        for each in together["empty_roots"]
-        if each in root.empty_roots or not canonical(each).contains(root.location)
-    )
-    siblings = tuple(place for place in places if place not in searched)
-    statements = tuple(said[each.root] for each in others if each.root in said)
-    update = {"siblings": siblings, "sibling_statements": statements, **together}
+    added = {name: [e for one in others for e in getattr(one, name)] for name in _OF_ALL}
+    return _joined(root, added).model_copy(update=update)
+
+
+def _joined(root: ScheduledRoot, added: Mapping[str, Iterable[str]]) -> ScheduledRoot:
+    """Return a storage root with more values of some settings, each value once.
+
+    Others may state that this storage root holds no checkpoint; it is searched here anyway.
+    """
+    update = {
+        name: tuple(
+            dict.fromkeys(
+                (
+                    *getattr(root, name),
+                    *(_not_around(root, values) if name == "empty_roots" else values),
+                )
+            )
+        )
+        for name, values in added.items()
+    }
     return root.model_copy(update=update)
+
+
+def _not_around(root: ScheduledRoot, places: Iterable[str]) -> tuple[str, ...]:
+    return tuple(each for each in places if not canonical(each).contains(root.location))
 
 
 def _statements(roots: Sequence[ScheduledRoot]) -> dict[str, SiblingStatements]:
@@ -280,7 +303,10 @@ def _statements(roots: Sequence[ScheduledRoot]) -> dict[str, SiblingStatements]:
     known = frozenset().union(*(spellings(each.location) for each in roots))
     return {
         each.root: SiblingStatements(
-            places=(each.root, *(e for e in each.extra_roots if not meet(_names(e), known))),
+            places=(
+                each.root,
+                *(e for e in each.extra_roots if not meet(spellings(canonical(e)), known)),
+            ),
             ended_job=each.ended_job,
             merged_within=each.merged_within,
         )
@@ -289,8 +315,56 @@ def _statements(roots: Sequence[ScheduledRoot]) -> dict[str, SiblingStatements]:
     }
 
 
-def _names(place: str) -> frozenset[Location]:
-    return spellings(canonical(place))
+def with_world(
+    configuration: Configuration,
+    world: DiscoveredWorld,
+    ended: Sequence[str],
+    aliases: Sequence[Alias],
+) -> Configuration:
+    """Return a configuration with discovered storage roots, each with the whole world.
+
+    Args:
+        ended: Jobs that other jobs have followed.
+        aliases: What discovered paths mean.
+
+    Raises:
+        SettingsError: A discovered storage root cannot be configured.
+    """
+    settings = configuration.discovery
+    stated = [parse_alias(each) for each in settings.alias] if aliases else []
+    meant = [Alias(each.source, canonical(str(each.target), aliases)) for each in stated]
+    texts = tuple(dict.fromkeys(f"{e.source}={e.target}" for e in (*meant, *aliases)))
+    known = settings.model_copy(update={"alias": texts}) if aliases else settings
+    own = {"state": settings.state, "closed_world": settings.closed_world}
+    new = [
+        validated(ScheduledRoot, {**settings.defaults, "root": uri, **own})
+        for uri in world.storage_roots
+    ]
+    added = {
+        "empty_roots": settings.empty_roots,
+        "flink_rest": world.clusters,
+        "kubernetes_ha": [each for each in world.kubernetes_ha if each],
+        "zookeeper_ha": world.zookeeper_ha,
+        "alias": known.alias,
+        "pin": world.pins,
+        "ended_job": ended,
+    }
+    roots = tuple(_joined(each, added) for each in (*configuration.storage_roots, *new))
+    update = {"discovery": known, "storage_roots": roots}
+    found = with_defaults(configuration.model_copy(update=update), Path("discovery"))
+    searched = tuple(_with_places(each, world) for each in found.storage_roots)
+    return found.model_copy(update={"storage_roots": searched})
+
+
+def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
+    own, named = root.own_places, (*world.extra_roots, *world.known_roots)
+    update = {
+        "named_by_flink": named,
+        "without_checkpoints": _not_around(root, world.without_checkpoints),
+        "unclear": tuple(each.block for each in world.unclear),
+    }
+    found = [each for each in named if canonical(each) not in own]
+    return _joined(root, {"siblings": found}).model_copy(update=update)
 
 
 def chosen_roots(

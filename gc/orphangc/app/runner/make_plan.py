@@ -59,15 +59,6 @@ class _PlanSink:
         if self.files is not None:
             self.files.close()
 
-    def fetched(self, folder: Path) -> dict[str, str]:
-        match self.files:
-            case None:
-                return {}
-            case VerdictFiles():
-                return self.files.digests
-            case _:
-                return self.files.fetch(folder)
-
 
 def _open_plan_sink(folder: Path | None, at: datetime, sent: WorkFolder | None) -> _PlanSink:
     if folder is None:
@@ -257,7 +248,7 @@ def _gathered(
     for sink in sinks:
         assert isinstance(sink, _PlanSink)  # noqa: S101 - opened for the plan
         breakdown.add(sink.breakdown)
-        digests |= {} if folder is None else sink.fetched(folder)
+        digests |= {} if folder is None or sink.files is None else sink.files.fetch(folder)
     return breakdown, digests
 
 

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 from platformdirs import user_state_path
@@ -178,7 +177,11 @@ def opened(
             device_of=device_of,
             quarantined=[*quarantined_in(state, memory), *quarantined_near(state.root, before)],
             released=released_in(state, memory),
-            **_asked_of_jobs(settings),
+            clusters=flink_clusters(settings),
+            ha=ha_metadata(settings),
+            snapshots=partial(load_snapshots, settings.registry, {}),
+            exporters=partial(open_exports, settings.registry),
+            ends=partial(ends_of, settings),
             open_storage=open_storage,
             engine=lister,
             wait=time.sleep,
@@ -186,16 +189,6 @@ def opened(
             with_hidden=root if hides else None,
             with_folders=root if root.has_folders else None,
         )
-
-
-def _asked_of_jobs(settings: StorageRootSettings) -> dict[str, Any]:
-    return {
-        "clusters": flink_clusters(settings),
-        "ha": ha_metadata(settings),
-        "snapshots": partial(load_snapshots, settings.registry, {}),
-        "exporters": partial(open_exports, settings.registry),
-        "ends": partial(ends_of, settings),
-    }
 
 
 def quarantined_near(root: Location, before: Recalled) -> list[ExpiredMetadata]:

@@ -13,12 +13,11 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from flinkstate.files.paths import resolved
-from flinkstate.places.locations import Alias, canonical, parse_alias
+from flinkstate.places.locations import canonical, parse_alias
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_state_files
-from orphangc.app.config.configuration import Configuration, DiscoverySettings, ScheduledRoot
-from orphangc.app.config.load import load_configuration, with_defaults
-from orphangc.app.config.validate import validated
+from orphangc.app.config.configuration import Configuration, DiscoverySettings
+from orphangc.app.config.load import load_configuration, with_world
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
 from orphangc.collect.discovery import ClusterAnswer, shown_now
@@ -112,7 +111,7 @@ def discovered(
     if is_remembered and not memories.problems:
         remember(known, memories, before.acknowledged)
     return Discovered(
-        configuration=completed(configuration, world, over, aliases),
+        configuration=with_world(configuration, world, [each.job_id for each in over], aliases),
         discovery=known,
         world=world,
         over=over,
@@ -206,78 +205,3 @@ def _confirmed(candidates: Sequence[Succession], clusters: Iterable[str]) -> tup
     return tuple(
         each for each in candidates if each.successor in running and each.job_id not in living
     )
-
-
-def completed(
-    configuration: Configuration,
-    world: DiscoveredWorld,
-    over: Sequence[Succession],
-    aliases: Sequence[Alias],
-) -> Configuration:
-    """Return a configuration with discovered storage roots, each with the whole world.
-
-    Raises:
-        SettingsError: A discovered storage root cannot be configured.
-    """
-    if aliases:
-        configuration = _with_aliases(configuration, aliases)
-    settings = configuration.discovery
-    ended = tuple(each.job_id for each in over)
-    own = {"state": settings.state, "closed_world": settings.closed_world}
-    new = [
-        validated(ScheduledRoot, {**settings.defaults, "root": uri, **own})
-        for uri in world.storage_roots
-    ]
-    roots = [
-        _with_world(each, world, settings, ended) for each in (*configuration.storage_roots, *new)
-    ]
-    found = with_defaults(
-        configuration.model_copy(update={"storage_roots": tuple(roots)}), Path("discovery")
-    )
-    searched = tuple(_with_places(each, world) for each in found.storage_roots)
-    return found.model_copy(update={"storage_roots": searched})
-
-
-def _with_aliases(configuration: Configuration, aliases: Sequence[Alias]) -> Configuration:
-    settings = configuration.discovery
-    stated = [parse_alias(each) for each in settings.alias]
-    meant = [Alias(each.source, canonical(str(each.target), aliases)) for each in stated]
-    texts = tuple(f"{each.source}={each.target}" for each in (*meant, *aliases))
-    known = settings.model_copy(update={"alias": tuple(dict.fromkeys(texts))})
-    return configuration.model_copy(update={"discovery": known})
-
-
-def _with_world(
-    root: ScheduledRoot, world: DiscoveredWorld, settings: DiscoverySettings, ended: Sequence[str]
-) -> ScheduledRoot:
-    added = {
-        "empty_roots": _not_around(root, settings.empty_roots),
-        "flink_rest": world.clusters,
-        "kubernetes_ha": [each for each in world.kubernetes_ha if each],
-        "zookeeper_ha": world.zookeeper_ha,
-        "alias": settings.alias,
-        "pin": world.pins,
-        "ended_job": ended,
-    }
-    update = {
-        name: tuple(dict.fromkeys((*getattr(root, name), *values)))
-        for name, values in added.items()
-    }
-    return root.model_copy(update=update)
-
-
-def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
-    own, named = root.own_places, (*world.extra_roots, *world.known_roots)
-    found = [each for each in named if canonical(each) not in own]
-    return root.model_copy(
-        update={
-            "siblings": tuple(dict.fromkeys((*root.siblings, *found))),
-            "named_by_flink": named,
-            "without_checkpoints": _not_around(root, world.without_checkpoints),
-            "unclear": tuple(each.block for each in world.unclear),
-        }
-    )
-
-
-def _not_around(root: ScheduledRoot, places: Iterable[str]) -> tuple[str, ...]:
-    return tuple(each for each in places if not canonical(each).contains(root.location))

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.rows.earlier_storage import ListedBefore
+from orphangc.adapters.rows.earlier_storage import EarlierStorage
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.app.wiring.clock import now
 from orphangc.collect.listing.shared_listings import SharedListings
@@ -59,4 +59,4 @@ def listed_in_pass(
     if kept is None:
         return None
     earlier = EarlierListing(source=f"the search of {kept.place}", begun_at=kept.begun_at)
-    return partial(ListedBefore, earlier=earlier, rows=partial(kept.rows, root))
+    return partial(EarlierStorage, earlier=earlier, rows=partial(kept.rows, root))
