@@ -6,7 +6,7 @@ import errno
 import os
 import stat as st
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -91,23 +91,24 @@ class LocalStorage(Storage):
 
     def folder(self, prefix: str = "") -> Folder:
         """Return one level; see ``Storage``."""
-        rows = BatchBuilder()
-        folders: list[str] = []
+        parent = f"{prefix}/" if prefix else ""
+        folders, closed, objects = list[str](), list[str](), list[StoredObject]()
         with self._folder(prefix) as handle:
             if handle is None:
                 return Folder((), ())
-            parent = f"{prefix}/" if prefix else ""
-            batches = [rows.take() for _ in self._scan(handle, parent, rows, folders)]
-            closed = _links_to_folders(handle)
-        batches.append(rows.take())
-        objects = [
-            StoredObject(**{**row, "key": ObjectKey(row["key"])})
-            for batch in batches
-            for row in batch.to_pylist()
-        ]
-        names = sorted(escaped(key[len(parent) :]) for key in folders)
-        ordered = tuple(sorted(objects, key=lambda found: found.key))
-        return Folder(tuple(names), ordered, closed)
+            self.list_requests += 1
+            with os.scandir(handle) as entries:
+                for entry in entries:
+                    name = escaped(entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(name)
+                        continue
+                    with suppress(FileNotFoundError):
+                        objects.append(_facts(parent + name, entry.stat(follow_symlinks=False)))
+                    if entry.is_symlink() and not _leads_to_file(entry):
+                        closed.append(name)
+        ordered = sorted(objects, key=lambda each: each.key)
+        return Folder(tuple(sorted(folders)), tuple(ordered), tuple(sorted(closed)))
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return some bytes of a regular file; see ``Storage``."""
@@ -345,17 +346,9 @@ def _folders_in(handle: int) -> tuple[list[str], bool]:
     return names, holds_only_folders
 
 
-def _links_to_folders(handle: int) -> tuple[str, ...]:
-    """Return the links of an open folder whose target is a folder or cannot be seen."""
-    closed = []
-    with os.scandir(handle) as entries:
-        for entry in entries:
-            if not entry.is_symlink():
-                continue
-            try:
-                is_file = st.S_ISREG(entry.stat(follow_symlinks=True).st_mode)
-            except OSError:
-                is_file = False
-            if not is_file:
-                closed.append(escaped(entry.name))
-    return tuple(sorted(closed))
+def _leads_to_file(link: os.DirEntry[str]) -> bool:
+    """Return whether the target of a link is a file: it may be a folder, or cannot be seen."""
+    try:
+        return st.S_ISREG(link.stat(follow_symlinks=True).st_mode)
+    except OSError:
+        return False

@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from flinkstate.files.mounts import Mount, is_export, mount_in, mounts_in, table_text
+from flinkstate.files.mounts import is_export, mount_in, mounts_in, table_text
 from flinkstate.files.paths import resolved
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.files.state_files import PROBE
@@ -87,11 +87,9 @@ def hidden_in(table: str, path: str) -> list[str]:
 def device_in(table: str, path: Path) -> str | None:
     """Return the device of a path by a mount table."""
     found = mount_in(mounts_in(table), str(path))
-    return None if found is None else _named(found)
-
-
-def _named(mount: Mount) -> str:
-    return f"{mount.kind} {mount.source if is_export(mount.source) else f'at {mount.at}'}"
+    if found is None:
+        return None
+    return f"{found.kind} {found.source if is_export(found.source) else f'at {found.at}'}"
 
 
 OF_THIS_HOST = frozenset(

@@ -15,18 +15,12 @@ from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 
 
 @dataclass(slots=True)
-class _Writing:
-    file: pa.OSFile
-    stream: ipc.RecordBatchStreamWriter
-
-
-@dataclass(slots=True)
 class ArrowTemporaryRows:
     """Rows in one Arrow file; without rows there is no file."""
 
     path: Path
     schema: pa.Schema
-    _writing: _Writing | None = field(default=None, repr=False)
+    _writing: tuple[pa.OSFile, ipc.RecordBatchStreamWriter] | None = field(default=None, repr=False)
     _is_closed: bool = False
 
     def append(self, batch: pa.RecordBatch) -> None:
@@ -35,15 +29,15 @@ class ArrowTemporaryRows:
             raise ValueError(f"{self.path} is closed")
         if self._writing is None:
             file = pa.OSFile(str(self.path), "wb")
-            self._writing = _Writing(file, ipc.new_stream(file, self.schema))
-        self._writing.stream.write_batch(batch)
+            self._writing = file, ipc.new_stream(file, self.schema)
+        self._writing[1].write_batch(batch)
 
     def close(self) -> None:
         """Complete the file; see ``TemporaryRows``."""
         self._is_closed = True
         if self._writing is not None:
-            self._writing.stream.close()
-            self._writing.file.close()
+            for each in reversed(self._writing):
+                each.close()
             self._writing = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 
 import pyarrow as pa
@@ -228,16 +229,13 @@ class InventoryStorage(EarlierStorage):
     def _fetched(self) -> Iterator[tuple[ReportFile, Path]]:
         parts, reports = self.earlier_parts(), S3Client(self._reports)
         with TemporaryFolder() as name, ThreadPoolExecutor(max_workers=1) as pool:
-            places = (Path(name) / str(number % 2) for number in range(len(parts)))
-            ahead = iter(zip(parts, places, strict=True))
-            part, place = next(ahead)
-            pending = pool.submit(part.fetched, place, reports)
-            for following in [*ahead, None]:
-                path, now = pending.result(), part
+            places = [Path(name) / str(number % 2) for number in range(len(parts))]
+            pending = pool.submit(parts[0].fetched, places[0], reports)
+            for part, following, place in zip_longest(parts, parts[1:], places[1:]):
+                path = pending.result()
                 if following is not None:
-                    part, place = following
-                    pending = pool.submit(part.fetched, place, reports)
-                yield now, path
+                    pending = pool.submit(following.fetched, place, reports)
+                yield part, path
 
 
 @lru_cache(maxsize=4)

@@ -161,16 +161,13 @@ def translated(action: str, kind: type[OrphanGcError] = OrphanGcError) -> Iterat
     except OrphanGcError:
         raise
     except Exception as err:
-        if not isinstance(err, PySparkException) and not _is_of_spark(err):
+        package = type(err).__module__.partition(".")[0]
+        if not isinstance(err, PySparkException) and package not in {"py4j", "grpc", "pyspark"}:
             raise
         ours = _OURS.search(str(err))
         if ours is not None and isinstance(known := getattr(errors, ours[1], None), type):
             raise _again(known, ours[2]) from err
         raise kind(one_line(f"cannot {action}: {_cause(err)}")) from err
-
-
-def _is_of_spark(err: Exception) -> bool:
-    return type(err).__module__.partition(".")[0] in {"py4j", "grpc", "pyspark"}
 
 
 def _again(kind: type, message: str) -> OrphanGcError:

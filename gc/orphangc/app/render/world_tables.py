@@ -101,8 +101,9 @@ def statement(world: World) -> str:
     parts = [_whole(each) for each in world.storages]
     parts += [
         _counted(each, is_covered=each.uri in world.closed_world.covers)
-        for each in _asked(world)
-        if not (is_within(each.uri, whole) and each.checkpoints)
+        for each in world.places
+        if each.kind is not PlaceKind.REPORTED
+        and not (is_within(each.uri, whole) and each.checkpoints)
     ]
     covered = "; ".join(parts)
     if world.closed_world.stated:
@@ -111,10 +112,6 @@ def statement(world: World) -> str:
         f"closed world not stated (closed_world, --closed-world). It would cover: {covered}; and"
         f" state that {CLOSED_WORLD}"
     )
-
-
-def _asked(world: World) -> list[SearchedPlace]:
-    return [each for each in world.places if each.kind is not PlaceKind.REPORTED]
 
 
 def _whole(storage: SearchedStorage) -> str:

@@ -40,7 +40,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     acts = [need for need in needs if not need.advice.waits]
     waits = [need for need in needs if need.advice.waits]
     roots = [root_view(root) for root in status.roots]
-    plans = [view.plan for view in roots if view.plan is not None]
+    plans = [root.newest_plan for root in status.roots if root.newest_plan is not None]
     stored = stored_in("All that is stored", (each for plan in plans for each in plan.amounts))
     swept = sum(plan.swept_bytes(Action.DELETE, Outcome.DONE) for plan in plans)
     left = max(0, stored.orphaned.bytes - swept)
@@ -99,7 +99,7 @@ def _next_run_at(status: Status) -> Any:
 def _sentences(
     status: Status, roots: list[RootView], stored: Stored, *, swept: int, cost: Cost
 ) -> list[str]:
-    unread = sum(view.plan is None for view in roots)
+    unread = sum(root.newest_plan is None for root in status.roots)
     if unread == len(roots):
         return [_first_run(status)]
     return [_found(stored, swept, cost), *_doubts(stored, unread, len(roots)), _done(roots)]

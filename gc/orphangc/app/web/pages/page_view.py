@@ -71,14 +71,11 @@ class RootView:
     """One storage root on the status page.
 
     Attributes:
-        plan: Newest record with a plan; ``None`` until there is one.
         deleted: Objects that all runs together have deleted.
     """
 
     status: RootStatus
     mode: RunMode
-    newest: RunRecord | None
-    plan: RunRecord | None
     stored: Stored | None
     growth: Growth | None
     jobs: int
@@ -96,8 +93,6 @@ def root_view(root: RootStatus) -> RootView:
     return RootView(
         status=root,
         mode=mode_of(root),
-        newest=newest,
-        plan=plan,
         stored=None if plan is None else stored_in(root.settings.root, plan.amounts),
         growth=growth((r.started_at, r.run_id, r.amounts) for r in root.records if r.plan_id),
         jobs=sum(bool(job.job_id) for job in root.jobs),
