@@ -6,8 +6,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
+from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.collect.observe.exporter_folder import ExporterFolder
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry, RegistrySnapshot
 
@@ -21,6 +24,11 @@ def entries_in(data: bytes) -> tuple[RegistryEntry, ...]:
         for each in found
         if each.pop("type")
     )
+
+
+def folder_at(path: Path) -> ExporterFolder:
+    """Return the collector's side of a registry folder."""
+    return ExporterFolder(open_storage(str(path)), partial(open_state_files, str(path)))
 
 
 @dataclass

@@ -11,7 +11,6 @@ from orphangc.core.decision.kernel import VERDICT_SCHEMA as VERDICT_SCHEMA
 from orphangc.ports.callbacks import Progress as Progress
 from orphangc.ports.callbacks import Waiter as Waiter
 from orphangc.ports.cluster import ClusterClient as ClusterClient
-from orphangc.ports.cluster import ExporterChannel as ExporterChannel
 from orphangc.ports.cluster import FactsSource as FactsSource
 from orphangc.ports.cluster import HaMetadata as HaMetadata
 from orphangc.ports.row_files import OUTCOME_SCHEMA as OUTCOME_SCHEMA

@@ -30,7 +30,6 @@ from integration.harness.flinkbed.settings import ON_REQUEST, as_numbers
 from integration.harness.flinkbed.snapshots import echo, entries, snapshots
 from integration.harness.flinkbed.truth import retained, shared_files
 from integration.harness.flinkbed.waiting import FlinkbedError, wait_until
-from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.adapters.open import open_storage
 from orphangc.app.wiring.clock import now
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -47,6 +46,7 @@ from orphangc.core.exporter.registry_snapshot import (
     resolve,
 )
 from orphangc.core.model.types import JobId
+from support.exporters import folder_at
 
 pytestmark = pytest.mark.flink
 
@@ -271,7 +271,7 @@ def test_it_marks_its_life_and_gives_way_to_a_newer_one(bed: Bed, tmp_path: Path
     bed.cluster.wait_for_checkpoints(job, 1)
     epoch, owners = bed.echo(job).jm_epoch, bed.registry / job / "owners"
     assert {path.name for path in owners.iterdir()} == {f"{epoch}.began", f"{epoch}.alive"}
-    folder = ExporterFolder(canonical(str(bed.registry)))
+    folder = folder_at(bed.registry)
 
     def rival_of(one: str) -> str | None:
         return living_rival(folder.owners(JobId(job)), one, now=now())
@@ -321,7 +321,7 @@ def test_jobs_are_exported_one_by_one_and_orderly(bed: Bed, tmp_path: Path) -> N
     wait_until("the last export to be whole", lambda: not any(partial.iterdir()))
     bed.echo(second)
     ended = bed.snapshots(first)
-    folder = ExporterFolder(canonical(str(bed.registry)))
+    folder = folder_at(bed.registry)
     end = wait_until("the record of the end", lambda: folder.end(JobId(first)))
     assert (end.status, end.is_of_newest_run) == ("CANCELED", True)
     assert end.directory == ended[-1].checkpoint_dir

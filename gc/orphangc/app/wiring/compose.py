@@ -19,8 +19,6 @@ from flinkstate.files.paths import overlap, resolved
 from flinkstate.places.locations import Location, canonical
 from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of
-from orphangc.adapters.flink.exporter_folder import ExporterFolder
-from orphangc.adapters.flink.job_archives import archived_ends
 from orphangc.adapters.open import NAMING, open_state_files, open_storage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
@@ -33,6 +31,7 @@ from orphangc.collect.checkpoints.spooled_objects import contents_of
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, copies_folder, copy_name
+from orphangc.collect.observe.exporter_folder import ExporterFolder, archived_ends
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -82,7 +81,7 @@ def ends_of(settings: StorageRootSettings, running: Collection[JobId]) -> list[E
     Raises:
         StorageUnreachableError: A place cannot be listed or read.
     """
-    found = [end for uri in settings.job_archives for end in archived_ends(canonical(uri))]
+    found = [end for uri in settings.job_archives for end in archived_ends(open_storage(uri))]
     for folder in open_exports(settings.registry):
         ended = (folder.end(job_id) for job_id in folder.jobs() if job_id not in running)
         found += [end for end in ended if end is not None]
@@ -93,7 +92,7 @@ def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
     """Return the sources that exporters write into, or raise ``StorageUnreachableError``."""
     read = partial(contents_of, max_bytes=MAX_SNAPSHOT_BYTES)
     found = [
-        ExporterFolder(place, read)
+        ExporterFolder(open_storage(place), partial(open_state_files, place), read)
         for place in map(canonical, sources)
         if place.name in open_storage(place.parent).folder("").folders
     ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flinkstate.places.locations import Location, canonical
-from orphangc.adapters.flink.exporter_folder import is_job_folder
 from orphangc.adapters.open import open_storage
 from orphangc.collect.checkpoints.spooled_objects import contents_of
+from orphangc.collect.observe.exporter_folder import is_job_folder
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.codes import Guard

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from flinkstate.buffers import Buffer
 from flinkstate.places.locations import Alias, Location, place_of, places_of
+from orphangc.collect.observe.exporter_folder import ExporterFolder
 from orphangc.core.exporter.exporter_answer import (
     REGISTRY_MAX_AGE,
     Exported,
@@ -34,7 +35,7 @@ from orphangc.core.exporter.registry_snapshot import (
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import OrphanGcError, RefusedError, UnreadableSnapshotError
-from orphangc.ports import ExporterChannel, StoreTime, Waiter
+from orphangc.ports import StoreTime, Waiter
 
 _POLL_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0
@@ -52,7 +53,7 @@ class _ExportedJob:
         foreign_nonce: Another collector's nonce, and how often it was found unrepeated.
     """
 
-    folder: ExporterChannel
+    folder: ExporterFolder
     job_id: JobId
     baseline: RegistrySnapshot | None = None
     response: RegistrySnapshot | None = None
@@ -285,7 +286,7 @@ class ExporterHandshake:
 
 
 def start_handshake(
-    folders: Sequence[ExporterChannel],
+    folders: Sequence[ExporterFolder],
     *,
     bases: Sequence[Location],
     aliases: Sequence[Alias],
@@ -335,7 +336,7 @@ _TRIES = 3
 """An exporter removes its oldest snapshots; the newest is gone only if it is very fast."""
 
 
-def newest(exports: ExporterChannel, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
+def newest(exports: ExporterFolder, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
     """Return name and content of a job's newest snapshot, ``None`` if there is none.
 
     Raises:
@@ -352,7 +353,7 @@ def newest(exports: ExporterChannel, job_id: JobId) -> tuple[str, RegistrySnapsh
     raise UnreadableSnapshotError(f"{_place(exports, job_id)}: each newest one vanishes")
 
 
-def parsed_at(exports: ExporterChannel, job_id: JobId, name: str, data: Buffer) -> RegistrySnapshot:
+def parsed_at(exports: ExporterFolder, job_id: JobId, name: str, data: Buffer) -> RegistrySnapshot:
     """Return the snapshot of a name; ``UnreadableSnapshotError`` says where it is no whole one."""
     try:
         return _parsed(job_id, name, data)
@@ -375,5 +376,5 @@ def _parsed(job_id: JobId, name: str, data: Buffer) -> RegistrySnapshot:
     return snapshot
 
 
-def _place(exports: ExporterChannel, job_id: JobId) -> str:
+def _place(exports: ExporterFolder, job_id: JobId) -> str:
     return f"{exports.location}/{job_id}/snapshots"

@@ -28,6 +28,7 @@ from orphangc.collect.observe.checkpoints import (
     scan_checkpoints,
 )
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, quarantined_checkpoints
+from orphangc.collect.observe.exporter_folder import ExporterFolder
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
 from orphangc.collect.observe.reported import Named, places_in_answers, reported_places
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
@@ -52,7 +53,6 @@ from orphangc.core.world.known_world import Searched
 from orphangc.errors import OrphanGcError, RegistryUnavailableError
 from orphangc.ports import (
     ClusterClient,
-    ExporterChannel,
     FactsSource,
     HaMetadata,
     Progress,
@@ -98,7 +98,7 @@ class Environment:
     engine: Engine
     wait: Waiter
     progress: Progress
-    exporters: Callable[[], Sequence[ExporterChannel]] = tuple
+    exporters: Callable[[], Sequence[ExporterFolder]] = tuple
     ends: Callable[[Collection[JobId]], Sequence[EndRecord]] = lambda _: ()
     with_hidden: Storage | None = None
     with_folders: Storage | None = None

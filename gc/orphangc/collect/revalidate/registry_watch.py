@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from orphangc.collect.observe.exporter_folder import ExporterFolder
 from orphangc.collect.observe.exporters import parsed_at
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.types import JobId
 from orphangc.errors import RefusedError, UnreadableSnapshotError
-from orphangc.ports import ExporterChannel
 
 
 @dataclass(slots=True)
@@ -25,11 +25,11 @@ class RegistryWatch:
         snapshots: The newest of each job.
     """
 
-    open_exports: Callable[[], Sequence[ExporterChannel]]
+    open_exports: Callable[[], Sequence[ExporterFolder]]
     epochs: Mapping[JobId, str]
     seen: dict[JobId, set[str]]
     snapshots: list[RegistrySnapshot] = field(default_factory=list)
-    _folders: list[tuple[ExporterChannel, JobId]] | None = None
+    _folders: list[tuple[ExporterFolder, JobId]] | None = None
     _newest: dict[JobId, tuple[str, RegistrySnapshot]] = field(default_factory=dict)
     _unreported: list[RegistrySnapshot] = field(default_factory=list)
 
@@ -51,7 +51,7 @@ class RegistryWatch:
         unreported, self._unreported = self._unreported, []
         return [names for snapshot in unreported for _, names in snapshot.entries.folders()]
 
-    def _places(self) -> list[tuple[ExporterChannel, JobId]]:
+    def _places(self) -> list[tuple[ExporterFolder, JobId]]:
         if self._folders is None:
             folders = list(self.open_exports())
             self._folders = [
@@ -65,7 +65,7 @@ class RegistryWatch:
                 raise _stopped(f"the registry snapshots of job {min(gone)} have gone")
         return self._folders
 
-    def _check_job_folder(self, exports: ExporterChannel, job_id: JobId) -> None:
+    def _check_job_folder(self, exports: ExporterFolder, job_id: JobId) -> None:
         names = exports.names(job_id)
         if not names:
             raise _stopped(f"the registry snapshots of job {job_id} have gone")
@@ -88,7 +88,7 @@ class RegistryWatch:
             raise _stopped(f"the registry snapshots of job {job_id} vanish before they are read")
 
     @staticmethod
-    def _read(exports: ExporterChannel, job_id: JobId, name: str) -> RegistrySnapshot | None:
+    def _read(exports: ExporterFolder, job_id: JobId, name: str) -> RegistrySnapshot | None:
         data = exports.read(job_id, name)
         try:
             return None if data is None else parsed_at(exports, job_id, name, data)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.adapters.flink.exporter_folder import ExporterFolder
+from orphangc.collect.observe.exporter_folder import ExporterFolder
 from orphangc.collect.observe.exporters import ExporterHandshake, newest, start_handshake
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_format import write_snapshot
@@ -18,7 +18,7 @@ from orphangc.core.model.types import JobId, Mode
 from orphangc.errors import RefusedError, StorageUnreachableError
 from orphangc.ports import StoreTime
 from support.builders import JOB, OTHER_JOB, T0, a_snapshot, ago, job_directory
-from support.exporters import Exporter
+from support.exporters import Exporter, folder_at
 
 BASE = job_directory().__class__("s3", "bucket", "/checkpoints")
 
@@ -52,7 +52,7 @@ class Scene:
         """Read E1."""
         places = folders or (self.folder,)
         return start_handshake(
-            [ExporterFolder(canonical(str(each))) for each in places],
+            [folder_at(each) for each in places],
             bases=[BASE],
             aliases=(),
             wait=self.wait,
@@ -287,7 +287,7 @@ def test_two_folders_with_one_job_are_refused(scene, tmp_path) -> None:
 
 def test_a_folder_inside_the_storage_root_is_refused(scene) -> None:
     """Nothing is ever written there."""
-    folder = ExporterFolder(canonical(str(scene.folder)))
+    folder = folder_at(scene.folder)
     with pytest.raises(RefusedError, match="writes nothing"):
         start_handshake(
             [folder],
@@ -370,7 +370,7 @@ def test_an_overwritten_nonce_is_written_again(scene) -> None:
 
 def test_a_snapshot_that_vanishes_is_looked_for_again(scene) -> None:
     """The exporter removes its oldest ones."""
-    folder = ExporterFolder(canonical(str(scene.folder)))
+    folder = folder_at(scene.folder)
     names = folder.names(JOB)
     assert names == sorted(scene.exporter.written)
     assert newest(folder, JOB)[0] == names[-1]
@@ -382,7 +382,7 @@ def test_a_snapshot_that_vanishes_is_looked_for_again(scene) -> None:
 def test_writing_touches_nothing_but_the_nonce(scene) -> None:
     """One file; whatever stands there is replaced, whole."""
     before = sorted(path.name for path in scene.exporter.place.rglob("*"))
-    folder = ExporterFolder(canonical(str(scene.folder)))
+    folder = folder_at(scene.folder)
     folder.write(JOB, "one")
     folder.write(JOB, "two")
     folder.check_writable(JOB)

@@ -20,7 +20,6 @@ from flinkstate.places.locations import Location
 from flinkstate.tables.printing import followed
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import counted, visible
-from orphangc.adapters.flink.exporter_folder import ExporterFolder
 from orphangc.adapters.open import BUCKETS, open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
 from orphangc.app.commands.examine.source_probes import (
@@ -47,6 +46,7 @@ from orphangc.collect.expire.lineage_cycle import DiscardingSink
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.mark.mark import proving_command
 from orphangc.collect.observe.checkpoints import scan_checkpoints
+from orphangc.collect.observe.exporter_folder import ExporterFolder
 from orphangc.collect.observe.exporters import newest
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import holder_of

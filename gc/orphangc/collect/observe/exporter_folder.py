@@ -1,4 +1,7 @@
-"""The folder that the exporters inside JobManagers write into (deploy/flink-plugin).
+"""Folders of files about jobs: that of the exporters inside JobManagers (deploy/flink-plugin),
+those of Flink's JobResultStore, and archives for the history server.
+
+An exporter writes:
 
 ``<folder>/<job id>/snapshots/snapshot-<13 digits>-<epoch>-<sequence>.jsonl[.gz]`` and
 ``<folder>/<job id>/nonce``; ``<folder>/<job id>/owners/<epoch>.began`` and ``.alive``;
@@ -10,15 +13,19 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cached_property
 
 from flinkstate.buffers import Buffer
 from flinkstate.places.checkpoint_names import is_job_id
-from flinkstate.places.locations import Location
-from orphangc.adapters.open import open_state_files, open_storage
-from orphangc.core.cluster.end_records import EndFile, EndRecord, exported_end
+from orphangc.core.cluster.end_records import (
+    EndFile,
+    EndRecord,
+    exported_end,
+    is_stored_end,
+    stored_end,
+)
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES
 from orphangc.core.exporter.registry_snapshot import epoch_in
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
@@ -39,34 +46,44 @@ def is_job_folder(name: str) -> bool:
 
 
 class ExporterFolder:
-    """Reads registry snapshots of exporters; writes nonces and nothing else."""
+    """A folder that exporters inside JobManagers write registry snapshots into.
 
-    def __init__(self, location: Location, read: _Read | None = None) -> None:
-        """Open a folder.
+    A new snapshot is requested by a nonce: the only file written beside those of exporters.
+
+    Attributes:
+        location: Location of the folder; it has one folder for each job.
+    """
+
+    def __init__(
+        self, storage: Storage, open_files: Callable[[], StateFiles], read: _Read | None = None
+    ) -> None:
+        """Take the folder.
 
         Args:
+            open_files: Opens the same folder for writing, once a nonce is to be written.
             read: Reads a large snapshot otherwise than into memory; gets it as it was listed.
         """
-        self.location = location
-        self._storage: Storage = open_storage(location)
+        self.location = storage.location
+        self._storage = storage
+        self._open_files = open_files
         self._read = read
         self._listed: dict[ObjectKey, StoredObject] = {}
 
     def jobs(self) -> list[JobId]:
-        """Return the jobs that have a folder; see ``ExporterChannel``."""
+        """Return the jobs that have a folder, sorted, or raise ``StorageUnreachableError``."""
         return sorted(
             JobId(name) for name in self._storage.folder("").folders if is_job_folder(name)
         )
 
     def names(self, job_id: JobId) -> list[str]:
-        """Return the names of finished snapshots by time; see ``ExporterChannel``."""
+        """Return the names of a job's finished snapshots, oldest first."""
         listed = self._storage.folder(f"{job_id}/snapshots").objects
         self._listed.update((each.key, each) for each in listed)
         names = (each.key.rpartition("/")[2] for each in listed)
         return sorted(name for name in names if _SNAPSHOT.fullmatch(name))
 
     def read(self, job_id: JobId, name: str) -> Buffer | None:
-        """Return one snapshot's bytes; see ``ExporterChannel``."""
+        """Return the bytes of a snapshot in ``names``, ``None`` if the exporter has removed it."""
         key = ObjectKey(f"{job_id}/snapshots/{name}")
         listed = self._listed.get(key)
         if self._read is not None:
@@ -74,12 +91,12 @@ class ExporterFolder:
         return self._storage.read(key, max_bytes=MAX_SNAPSHOT_BYTES)
 
     def owners(self, job_id: JobId) -> dict[str, datetime | None]:
-        """Return the store times of the JobManagers' markers; see ``ExporterChannel``."""
+        """Return the markers of the JobManagers that export a job: store times by name."""
         listed = self._storage.folder(f"{job_id}/owners").objects
         return {each.key.rpartition("/")[2]: each.modified_at for each in listed}
 
     def end(self, job_id: JobId) -> EndRecord | None:
-        """Return the newest end that an exporter wrote; see ``ExporterChannel``."""
+        """Return the newest end of a job that an exporter wrote, ``None`` if it wrote none."""
         folder = f"{job_id}/ended"
         files = [
             EndFile(each.key.rpartition("/")[2], data, each.modified_at)
@@ -102,13 +119,13 @@ class ExporterFolder:
         return epoch_in(names[-1]) or "" if names else None
 
     def nonce(self, job_id: JobId) -> str | None:
-        """Return the present nonce; see ``ExporterChannel``."""
+        """Return the nonce that the exporter has to repeat, ``None`` if there is none."""
         key = ObjectKey(f"{job_id}/{_NONCE}")
         data = self._storage.read(key, max_bytes=_MOST_NONCE_BYTES)
         return None if data is None else data.decode("utf-8", "replace").strip()
 
     def write(self, job_id: JobId, nonce: str) -> None:
-        """Replace the nonce atomically; see ``ExporterChannel``."""
+        """Replace the nonce of the job's exporter, or raise ``StorageUnreachableError``."""
         self._files.write(f"{job_id}/{_NONCE}", nonce.encode())
 
     def check_writable(self, job_id: JobId) -> None:
@@ -119,4 +136,25 @@ class ExporterFolder:
 
     @cached_property
     def _files(self) -> StateFiles:
-        return open_state_files(self.location)
+        return self._open_files()
+
+
+_MOST_ARCHIVE_BYTES = 64 << 20
+"""An archive has the whole job graph in it."""
+
+
+def archived_ends(storage: Storage) -> Iterator[EndRecord]:
+    """Yield each end of a job that a file directly in a folder states (R34: E3, E4).
+
+    Raises:
+        StorageUnreachableError: The folder cannot be listed or read.
+    """
+    for listed in storage.folder("").objects:
+        name = listed.key.rpartition("/")[2]
+        if not is_stored_end(name):
+            continue
+        data = storage.read(listed.key, max_bytes=_MOST_ARCHIVE_BYTES)
+        file = EndFile(name, b"" if data is None else data, listed.modified_at)
+        end = stored_end(file, str(storage.location))
+        if end is not None:
+            yield end
