@@ -323,3 +323,18 @@ def test_buckets_are_listed_to_their_end(stub):
 
     stub.answer = answer
     assert opened().buckets() == ("s3://one", "s3://two")
+
+
+def test_buckets_without_an_end_are_no_answer(stub):
+    """An answer that is followed by itself would be asked for without end."""
+    begin = '<ListAllMyBucketsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Buckets>'
+    answers = iter(range(9))
+
+    def answer(_):
+        assert next(answers) < 8
+        body = "<Bucket><Name>one</Name></Bucket></Buckets><ContinuationToken>x</ContinuationToken>"
+        return Answer(f"{begin}{body}</ListAllMyBucketsResult>")
+
+    stub.answer = answer
+    with pytest.raises(StorageUnreachableError, match="followed by itself"):
+        opened().buckets()

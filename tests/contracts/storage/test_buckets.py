@@ -3,7 +3,7 @@
 import pytest
 
 from contracts.conftest import CLOUDS, make_place, reach
-from contracts.servers.gcs import gcs_server, refusal
+from contracts.servers.gcs import as_json, gcs_server, refusal
 from orphangc.adapters.open import open_storage
 from orphangc.core.model.types import ObjectKey
 from orphangc.errors import NotReportedError, StorageUnreachableError
@@ -40,4 +40,15 @@ def test_what_google_refuses_is_said(monkeypatch, status, raised) -> None:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
         server.fault = lambda _: refusal(status, "no")
         with pytest.raises(raised or StorageUnreachableError):
+            open_storage("gs://bucket/cp").buckets()
+
+
+def test_a_list_of_googles_without_an_end_is_no_answer(monkeypatch) -> None:
+    """An answer that is followed by itself would be asked for without end."""
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "tests")
+    answers = iter([{"items": [{"name": "one"}], "nextPageToken": "x"}] * 8)
+    with gcs_server() as server:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
+        server.fault = lambda _: as_json(next(answers))
+        with pytest.raises(StorageUnreachableError, match="followed by itself"):
             open_storage("gs://bucket/cp").buckets()

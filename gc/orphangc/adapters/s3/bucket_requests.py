@@ -22,6 +22,7 @@ from botocore import exceptions as boto
 from botocore.parsers import create_parser
 from urllib3.exceptions import HTTPError
 
+from orphangc.adapters.object_store.bucket import all_answers
 from orphangc.adapters.s3.requests.request_template import RequestTemplate, TemplateSender
 from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, Answer, S3Client, error_code
 from orphangc.core.documents.bucket_settings import BucketSettings, lock_of, rules_of
@@ -69,20 +70,21 @@ def buckets(client: S3Client) -> tuple[str, ...]:
     Raises:
         NotReportedError: The account may not list them.
         StorageUnreachableError: The store gives no usable answer.
+        RequestError: An answer is followed by itself.
     """
-    found, request = list[str](), dict[str, str]()
-    while True:
+
+    def page(token: str) -> tuple[list[str], str]:
         try:
-            page = client.call("list_buckets", **request)
+            found = client.call("list_buckets", **({"ContinuationToken": token} if token else {}))
         except CALL_ERRORS as err:
             if error_code(err) in _FORBIDDEN | _ABSENT:
                 said = "s3:ListAllMyBuckets is not allowed"
                 raise NotReportedError(said, is_forbidden=True) from err
             raise client.explained("list the buckets beside", err) from err
-        found += [f"s3://{each['Name']}" for each in page.get("Buckets", ())]
-        if not page.get("ContinuationToken"):
-            return tuple(sorted(found))
-        request = {"ContinuationToken": page["ContinuationToken"]}
+        names = [f"s3://{each['Name']}" for each in found.get("Buckets", ())]
+        return names, found.get("ContinuationToken") or ""
+
+    return tuple(sorted(name for names in all_answers(page) for name in names))
 
 
 ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
