@@ -189,6 +189,23 @@ def test_results_that_contradict_or_lack_are_unknown() -> None:
     assert [each.deletion_status for each in found[1:]] == [DeletionStatus.UNKNOWN] * 2
 
 
+def test_an_answer_to_no_range_is_no_part_of_an_object(server, place) -> None:
+    """A page of a proxy would show how another object begins; all of a short one is a part."""
+    place.put("a", b"part")
+    storage = place.open()
+    for body, found in ((b"part", b"part"), (b"", b"")):
+        server.fault = lambda request, body=body: (
+            Answer(body) if request.query.get("alt") == "media" else None
+        )
+        assert storage.part("a", start=0, size=4) == found
+    server.fault = lambda request: (
+        Answer("<html>log in</html>") if request.query.get("alt") == "media" else None
+    )
+    for start in (0, 4):
+        with pytest.raises(StorageUnreachableError, match="in parts"):
+            storage.part("a", start=start, size=4)
+
+
 def test_state_is_not_read_to_be_deleted(server, place) -> None:
     """Decision 18: where facts may not be read, a listing of the one name shows them."""
     place.put_all(["a", "ab"])
