@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
@@ -161,10 +162,16 @@ def acquire(
         name = f"{int(top.removesuffix('.json')) + 1 if top else 1:012d}.json"
         if not files.create(f"{folder}/{name}", holder.encoded()):
             continue
-        if max(_names(files, folder), default=None) == name:
-            for old in names:
-                files.remove(f"{folder}/{old}")
-            return Lock(files, folder, name, holder)
+        lock = Lock(files, folder, name, holder)
+        try:
+            if max(_names(files, folder), default=None) == name:
+                for old in names:
+                    files.remove(f"{folder}/{old}")
+                return lock
+        except StorageUnreachableError:
+            with suppress(StorageUnreachableError):
+                lock.release()
+            raise
         files.remove(f"{folder}/{name}")  # others may have taken and released it since the check
     raise LockHeldError(f"many runs want the lock in {files.location}; try again later")
 

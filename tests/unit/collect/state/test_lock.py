@@ -87,6 +87,24 @@ def test_exactly_one_of_many_threads_acquires(place: Place, dead: tuple[str, ...
         locks[0].release()
 
 
+@pytest.mark.parametrize("step", ["names", "remove"])
+def test_a_run_that_cannot_see_that_it_holds_the_lock_gives_it_back(step: str) -> None:
+    """Its error ends it, and no run of another machine waits half an hour for it."""
+    files, asked = SteppedFiles(), []
+
+    def refuse(verb: str, _: str) -> None:
+        asked.append(verb)
+        if verb == step and "create" in asked:
+            raise StorageUnreachableError("no answer")
+
+    take(files).release()
+    files.before = refuse
+    with pytest.raises(StorageUnreachableError):
+        take(files, "run-2")
+    files.before = lambda _verb, _name: None
+    assert not is_held(files)
+
+
 def test_two_storage_roots_have_two_locks(place: Place) -> None:
     """One state location serves many roots."""
     take(place.files)
