@@ -135,7 +135,9 @@ CASES: dict[str, Case] = {
         blocks=(ALL,),
     ),
     "suspended, stateless": Case(documents=(suspended("stateless"),), clusters=(), blocks=(ALL,)),
-    "not deployed yet": Case(documents=(a_deployment(status={}),), jobs=(), blocks=(ALL,)),
+    "not deployed yet": Case(
+        documents=(a_deployment(status={}),), clusters=(), jobs=(), blocks=(ALL,)
+    ),
     **{
         f"a job that is {state}, upgraded by {mode}": Case(
             documents=(

@@ -109,3 +109,12 @@ def test_a_job_manager_that_is_there_may_write_where_no_cycle_has_read() -> None
     """So its configuration must be seen in this cycle."""
     memory = memory_of(found([a_deployment()], HIDDEN))
     assert blocks_of(world(gone(), job_manager(), memory=memory)) == (ALL,)
+
+
+@pytest.mark.parametrize("status", [None, {}, {"jobStatus": {}}])
+def test_a_deployment_that_no_operator_has_seen_has_no_cluster_to_ask(status) -> None:
+    """As in a namespace that the operator does not watch: its silence would block for ever."""
+    unseen = a_deployment()
+    unseen |= {"status": status}
+    assert world(unseen).clusters == ()
+    assert world(unseen, job_manager()).clusters == ("http://orders-rest.flink:8081",)

@@ -138,9 +138,14 @@ class Resource:
         return text_at(self.document, "status", "jobManagerDeploymentStatus")
 
     @property
-    def has_workload(self) -> bool:
-        """Return whether a workload of its JobManager is there."""
-        return not self.workloads.isdisjoint(self.clusters)
+    def is_running(self) -> bool:
+        """Return whether a JobManager of it may run: its workload is there, or its status says so.
+
+        The status may be of before its start; an operator writes one before it makes a workload.
+
+        Source: operator 1.8-1.16, ``AbstractFlinkResourceReconciler.reconcile``.
+        """
+        return not self.workloads.isdisjoint(self.clusters) or self.state not in {"", "MISSING"}
 
 
 def names_of(documents: Iterable[Mapping[str, Any]]) -> frozenset[str]:
@@ -188,7 +193,7 @@ def resource_facts(resource: Resource, reading: Reading) -> ResourceFacts:
         made=() if has_children else resource.made,
         is_made_read=is_read,
         is_effective=is_read,
-        is_running=resource.has_workload or resource.state not in {"", "MISSING"},
+        is_running=resource.is_running,
         session=session_cluster_of(resource),
     )
 
@@ -287,5 +292,4 @@ def _cluster(resource: Resource, reading: Reading) -> ClusterFact:
         address = ingress.replace("{{name}}", resource.name)
         address = address.replace("{{namespace}}", resource.namespace).split("(")[0]
         uri = address if "://" in address else f"https://{address}"
-    is_asked = resource.has_workload or resource.state != "MISSING"
-    return ClusterFact(uri=uri, is_asked=is_asked, origin=resource.origin.of("spec"))
+    return ClusterFact(uri=uri, is_asked=resource.is_running, origin=resource.origin.of("spec"))
