@@ -55,7 +55,6 @@ def test_a_daemon_reports_quarantines_and_deletes_by_its_schedule(story, tmp_pat
     with serving(config, stall=stall) as daemon:
         assert daemon.get("/healthz")[0] == 200
         (config.folder / "orphangc.yaml").write_text("storage_roots: [")
-        root = str(story.bed.root)
         until(stall.exists)
         assert daemon.metric("orphangc_swept_objects_total", action="delete", outcome="done") == 0
         stall.unlink()
@@ -63,7 +62,7 @@ def test_a_daemon_reports_quarantines_and_deletes_by_its_schedule(story, tmp_pat
         assert not any(path.exists() for path in story.orphans)
         assert all(path.exists() for path in story.live)
         assert daemon.get("/readyz")[0] == 200
-        assert daemon.metric("orphangc_run_interval_seconds", root=root) == 2
+        assert daemon.metric("orphangc_run_interval_seconds", root=str(story.bed.root)) == 2
         modes = [each["effective_mode"] for each in config.records()]
         assert modes[:3] == ["report", "delete", "delete"]
         assert daemon.end() == 0
