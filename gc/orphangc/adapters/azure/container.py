@@ -29,7 +29,13 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.azure.blob_pages import read_page
 from orphangc.adapters.files.translate import host_now, one_line
 from orphangc.adapters.object_store.batch_answer import PartAnswer, batch_results
-from orphangc.adapters.object_store.bucket import BucketPage, RequestError, if_present, versions_in
+from orphangc.adapters.object_store.bucket import (
+    BucketPage,
+    PageRequest,
+    RequestError,
+    if_present,
+    versions_in,
+)
 from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.documents.bucket_settings import BucketSettings
@@ -77,25 +83,16 @@ class AzureContainer(ObjectStorage):
     def _once(self) -> ContainerClient:
         return open_service(self.location, attempts=1)[1]
 
-    def page(
-        self,
-        prefix: str,
-        *,
-        token: str = "",
-        start: str = "",
-        end: str = "",
-        delimiter: str = "",
-        most: int | None = None,
-    ) -> BucketPage:
+    def page(self, asked: PageRequest) -> BucketPage:
         """Return one page; see ``Bucket``. ``end`` saves nothing here."""
-        del end
-        more = {"start_from": start} if start else {}
+        more = {"start_from": asked.start} if asked.start else {}
         list_blobs: Any = self._client.list_blobs
-        if delimiter:
-            list_blobs = partial(self._client.walk_blobs, delimiter=delimiter)
-        found = read_page(self._page(list_blobs, prefix, token, most=most, **more))
+        if asked.delimiter:
+            list_blobs = partial(self._client.walk_blobs, delimiter=asked.delimiter)
+        body = self._page(list_blobs, asked.prefix, asked.token, most=asked.most, **more)
+        found = read_page(body)
         columns = (found.names, found.sizes, pa.array(found.times, _TIME), found.etags)
-        return self.page_of(prefix, columns, found.folders, found.token)
+        return self.page_of(asked.prefix, columns, found.folders, found.token)
 
     def _page(
         self, list_blobs: Any, prefix: str, token: str, *, most: int | None = None, **more: Any

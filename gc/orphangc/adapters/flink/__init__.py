@@ -1,1 +1,1 @@
-"""What Flink says: its REST API, the exporter's folder, HA metadata in Kubernetes and ZooKeeper."""
+"""What Flink says: its REST API, HA metadata in Kubernetes and ZooKeeper."""

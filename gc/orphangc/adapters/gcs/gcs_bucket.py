@@ -17,6 +17,7 @@ from orphangc.adapters.gcs.requests import GcsRequests, batch_body, part_error
 from orphangc.adapters.object_store.batch_answer import batch_results
 from orphangc.adapters.object_store.bucket import (
     BucketPage,
+    PageRequest,
     RequestError,
     all_answers,
     if_present,
@@ -55,24 +56,15 @@ class GcsBucket(ObjectStorage):
         super().__init__(location, shows_all=shows_all)
         self._requests = GcsRequests(location)
 
-    def page(
-        self,
-        prefix: str,
-        *,
-        token: str = "",
-        start: str = "",
-        end: str = "",
-        delimiter: str = "",
-        most: int | None = None,
-    ) -> BucketPage:
+    def page(self, asked: PageRequest) -> BucketPage:
         """Return one page; see ``Bucket``."""
         found = self._page(
-            prefix=prefix,
-            pageToken=token,
-            startOffset=start,
-            endOffset=f"{end}\x01" if end else "",  # the first name that is left out
-            delimiter=delimiter,
-            maxResults=str(most or self.page_size),
+            prefix=asked.prefix,
+            pageToken=asked.token,
+            startOffset=asked.start,
+            endOffset=f"{asked.end}\x01" if asked.end else "",  # the first name that is left out
+            delimiter=asked.delimiter,
+            maxResults=str(asked.most or self.page_size),
             fields=_PAGE_FIELDS,
         )
         try:
@@ -80,7 +72,7 @@ class GcsBucket(ObjectStorage):
             folders, following = found.get("prefixes", ()), found.get("nextPageToken", "")
         except (KeyError, TypeError, ValueError) as err:
             raise RequestError(f"a page of the listing is damaged: {err!r}") from err
-        return self.page_of(prefix, columns, folders, following)
+        return self.page_of(asked.prefix, columns, folders, following)
 
     def _page(self, **wanted: str) -> dict[str, Any]:
         asked_at = host_now()

@@ -95,6 +95,27 @@ class ConditionsRefusedError(RequestError):
 
 
 @dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What one page of a listing is asked for.
+
+    Attributes:
+        prefix: Start of the names.
+        token: ``BucketPage.token`` of the page before.
+        start: First name of the listing, where the store can begin anywhere; S3 begins behind.
+        end: Names after this one need not be shown.
+        delimiter: Names with it behind the prefix are shown as ``BucketPage.folders``.
+        most: Maximum number of objects; ``Bucket.page_size`` by default.
+    """
+
+    prefix: str
+    token: str = ""
+    start: str = ""
+    end: str = ""
+    delimiter: str = ""
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BucketPage:
     """One page of a listing.
 
@@ -146,28 +167,8 @@ class Bucket(Storage):
         self._counting = threading.Lock()
 
     @abstractmethod
-    def page(
-        self,
-        prefix: str,
-        *,
-        token: str = "",
-        start: str = "",
-        end: str = "",
-        delimiter: str = "",
-        most: int | None = None,
-    ) -> BucketPage:
-        """Return one page of the names that start with ``prefix``, from ``start`` on.
-
-        Args:
-            token: ``BucketPage.token`` of the page before.
-            start: First name of the listing, where the store can begin anywhere; S3 begins behind.
-            end: Names after this one need not be shown.
-            delimiter: Names with it behind the prefix are shown as ``BucketPage.folders``.
-            most: Maximum number of objects; ``page_size`` by default.
-
-        Raises:
-            RequestError: The page failed, or is damaged.
-        """
+    def page(self, asked: PageRequest) -> BucketPage:
+        """Return one page of names, or raise ``RequestError`` if it failed, or is damaged."""
 
     def shows_order(self) -> bool:
         """Return whether pages ascend by the UTF-8 bytes of names and can begin anywhere.
@@ -179,13 +180,14 @@ class Bucket(Storage):
         Raises:
             RequestError: A page failed.
         """
-        first = self.page(self.root)
+        first = self.page(PageRequest(self.root))
         if first.rows["size"].null_count:
             return False
         keys = first.rows["key"].to_pylist()
         if len(keys) < 2:  # noqa: PLR2004 - one page shows them all
             return not first.token
-        again = self.page(self.root, start=self.root + keys[1], most=1).rows["key"]
+        second = PageRequest(self.root, start=self.root + keys[1], most=1)
+        again = self.page(second).rows["key"]
         return len(again) > 0 and again[0].as_py() == keys[1]
 
     @abstractmethod

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import structlog
 
 from orphangc.adapters.object_store.answer_clock import store_time
-from orphangc.adapters.object_store.bucket import Bucket, RequestError, each
+from orphangc.adapters.object_store.bucket import Bucket, PageRequest, RequestError, each
 from orphangc.adapters.object_store.listing import range_rows
 from orphangc.core.columns.stored_objects import stored_objects
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -39,12 +39,12 @@ _log = structlog.get_logger()
 class BucketFacts(Bucket):
     """Facts and bytes of objects below one root; may be used by several threads at once."""
 
-    _looks_in_listings = True
+    _may_list = True
     _is_head_refused = False
 
     def avoid_listing(self) -> None:
         """Look no facts up in a listing; see ``Storage``."""
-        self._looks_in_listings = False
+        self._may_list = False
 
     def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
         """Return for each key the facts, ``None`` if absent, or the error.
@@ -54,7 +54,7 @@ class BucketFacts(Bucket):
         """
         found: dict[ObjectKey, HeadResult] = {}
         plain = [key for key in keys if key and not _ODD.search(key)]
-        if len(plain) >= _FEWEST and self._looks_in_listings and self.is_ordered:
+        if len(plain) >= _FEWEST and self._may_list and self.is_ordered:
             found.update(self._listed(sorted(plain)))
         left = [key for key in keys if key not in found]
         asked = each(self.facts_of, left)
@@ -74,7 +74,7 @@ class BucketFacts(Bucket):
     def check_bucket(self, key: str = "") -> None:
         """List one name, as a policy may allow no more, or raise ``StorageUnreachableError``."""
         with self.translated("list"):
-            self.page(self.root + key, most=1)
+            self.page(PageRequest(self.root + key, most=1))
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return some bytes of an object; see ``Storage``."""
@@ -117,7 +117,7 @@ class BucketFacts(Bucket):
     def _shown(self, key: ObjectKey) -> HeadResult:
         """Return the facts of an object by a listing, ``None`` if no name starts with it."""
         try:
-            page = self.page(self.root + key, most=1)
+            page = self.page(PageRequest(self.root + key, most=1))
         except RequestError as err:
             return err
         for found in stored_objects(page.rows):

@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.adapters.object_store.bucket import Bucket, BucketPage, RequestError
+from orphangc.adapters.object_store.bucket import Bucket, BucketPage, PageRequest, RequestError
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
 
@@ -24,16 +25,8 @@ NO_TEXT = re.compile("[\x00-\x1f\x7f\ufffe\uffff].*", re.DOTALL)
 """Characters that XML cannot hold, and the rest: some stores repeat them unescaped."""
 
 
-def all_pages(
-    bucket: Bucket,
-    prefix: str,
-    *,
-    start: str = "",
-    end: str = "",
-    delimiter: str = "",
-    is_ahead: bool = True,
-) -> Iterator[BucketPage]:
-    """Yield every page of the names that start with ``prefix``; a page may be empty.
+def all_pages(bucket: Bucket, asked: PageRequest, *, is_ahead: bool = True) -> Iterator[BucketPage]:
+    """Yield every page of a listing, from its first one on; a page may be empty.
 
     Args:
         is_ahead: Whether a store that answers slowly is asked for the next page meanwhile.
@@ -41,8 +34,7 @@ def all_pages(
     Raises:
         StorageUnreachableError: A page failed, or is followed by itself.
     """
-    fetch = partial(bucket.page, prefix, start=start, end=end, delimiter=delimiter)
-    following: Callable[[], BucketPage] = fetch
+    following: Callable[[], BucketPage] = partial(bucket.page, asked)
     seen = {""}
     while True:
         begun = time.monotonic()
@@ -51,7 +43,7 @@ def all_pages(
             if page.token and page.token in seen:
                 raise RequestError("the listing is cut off: a page is followed by itself")
         if page.token:
-            following = partial(fetch, token=page.token)
+            following = partial(bucket.page, replace(asked, token=page.token))
             if is_ahead and time.monotonic() - begun > _WORTH_A_THREAD:
                 following = _started(following)
         yield page
@@ -86,7 +78,8 @@ def range_rows(bucket: Bucket, within: KeyRange) -> Iterator[pa.RecordBatch]:
     after = None if within.after is None else NO_TEXT.sub("", within.after)
     start = "" if after is None else bucket.root + after
     end = "" if within.until is None else bucket.root + within.until
-    pages = all_pages(bucket, bucket.root, start=start, end=end, is_ahead=within == EVERYTHING)
+    asked = PageRequest(bucket.root, start=start, end=end)
+    pages = all_pages(bucket, asked, is_ahead=within == EVERYTHING)
     least, until = _encoded(after), _encoded(within.until)
     last: bytes | None = None
     shown = after
@@ -127,8 +120,8 @@ def _check_cut(bucket: Bucket, shown: str | None, until: str, behind: str) -> No
 
 
 def _first_behind(bucket: Bucket, until: str, *, start: str) -> str | None:
-    first = bucket.root + NO_TEXT.sub("", start)
-    pages = all_pages(bucket, bucket.root, start=first, is_ahead=False)
+    asked = PageRequest(bucket.root, start=bucket.root + NO_TEXT.sub("", start))
+    pages = all_pages(bucket, asked, is_ahead=False)
     keys = (key for page in pages for key in page.rows["key"].to_pylist())
     return next((key for key in keys if key > until), None)
 

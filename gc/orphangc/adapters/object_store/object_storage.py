@@ -16,6 +16,7 @@ import pyarrow as pa
 from orphangc.adapters.files.translate import one_line
 from orphangc.adapters.object_store.bucket import (
     ConditionsRefusedError,
+    PageRequest,
     RequestError,
     each,
     result_of,
@@ -50,7 +51,7 @@ class ObjectStorage(BucketFacts):
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
         """Yield every object, and folders where they are real; see ``Storage``."""
-        pages = (page.rows for page in all_pages(self, self._prefix(prefix)))
+        pages = (page.rows for page in all_pages(self, PageRequest(self._prefix(prefix))))
         while held := [*islice(pages, _PAGES_A_BATCH)]:  # single pages would be too many batches
             if any(rows.num_rows for rows in held):
                 yield pa.concat_batches(held)
@@ -65,7 +66,7 @@ class ObjectStorage(BucketFacts):
         own = self.relative(start)
         folders: list[str] = []
         objects: list[StoredObject] = []
-        for page in all_pages(self, start, delimiter="/"):
+        for page in all_pages(self, PageRequest(start, delimiter="/")):
             folders += [whole[len(start) : -1] for whole in page.folders]
             for found in stored_objects(page.rows):
                 if found.size is None:  # a folder's own row
@@ -80,7 +81,7 @@ class ObjectStorage(BucketFacts):
         if self._is_large:
             return None
         with self.translated("list"):
-            page = self.page(self.root)
+            page = self.page(PageRequest(self.root))
         objects = stored_objects(page.rows)
         self._is_large = bool(page.token or page.rows["size"].null_count)
         if self._is_large:

@@ -26,6 +26,7 @@ from orphangc.adapters.object_store.answer_clock import DatedAnswer
 from orphangc.adapters.object_store.bucket import (
     BucketPage,
     ConditionsRefusedError,
+    PageRequest,
     RequestError,
     if_present,
 )
@@ -121,30 +122,19 @@ class S3Bucket(ObjectStorage):
         """Return what deletes, whose client sends each request once."""
         return DeleteRequests(S3Client(self.location, attempts=1))
 
-    def page(
-        self,
-        prefix: str,
-        *,
-        token: str = "",
-        start: str = "",
-        end: str = "",
-        delimiter: str = "",
-        most: int | None = None,
-    ) -> BucketPage:
+    def page(self, asked: PageRequest) -> BucketPage:
         """Return one page; see ``Bucket``. A look at a few names goes through botocore."""
-        del end
+        prefix = NO_TEXT.sub("", asked.prefix) if asked.most else asked.prefix
         wanted = {
-            "Prefix": NO_TEXT.sub("", prefix) if most else prefix,
-            "ContinuationToken": token,
-            "StartAfter": "" if token else start,
-            "Delimiter": delimiter,
-            "MaxKeys": str(most or ""),
+            "ContinuationToken": asked.token,
+            "StartAfter": "" if asked.token else asked.start,
+            "Delimiter": asked.delimiter,
+            "MaxKeys": str(asked.most or ""),
         }
-        prefix = wanted["Prefix"]
         stated = {name: value for name, value in wanted.items() if value}
         query = {"Prefix": prefix, "EncodingType": "url", **stated}
         read = partial(self._read, prefix=prefix)
-        if most is None:
+        if asked.most is None:
             return self._lists.fetch(query, read)
         with _requested():
             body, answer = self._lists.ask(query)
