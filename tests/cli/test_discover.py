@@ -297,6 +297,28 @@ def test_the_folder_that_a_snapshot_is_to_be_made_in_lets_nothing_beside_it_be_s
     assert plan.blocks(running.job) == []
 
 
+@pytest.mark.parametrize("stated", [True, *map(larger, (False,))])
+def test_a_savepoint_of_long_ago_in_a_bucket_that_is_gone_is_lifted_by_one_word(
+    kubernetes, running, stated
+) -> None:
+    """The spec names for ever what a job was started from; nothing can be read there any more."""
+    gone = "s3://given-up/savepoints/savepoint-000000-1"
+    with RestServer(flink(running.job, completed=8)) as server:
+        document = resource(running, port_of(server))
+        document["spec"]["job"]["initialSavepointPath"] = gone
+        kubernetes.operate(document)
+        asked = ("--kubernetes-ha", "flink", "--flink-rest", server.url, "--closed-world")
+        word = ("--search-except", "s3://given-up") if stated else ()
+        plans = [running.bed.plan(*asked, *word)]
+        running.bed.sweep(plans[0], "--delete")
+        running.job.checkpoint(9, *running.live, age=0 * DAY)
+        server.routes |= flink(running.job, completed=9)
+        running.bed.sweep(running.bed.plan(*asked, *word), "--delete")
+    refused = plans[0].job(running.job)["refused"]
+    assert stated or f"--empty-root {gone}" in refused["message"]
+    assert stated is not any(each.exists() for each in running.orphans)
+
+
 def test_a_deleted_deployment_leaves_its_job_blocked(kubernetes, running, tmp_path) -> None:
     """Its storage stays in the world, and without evidence its job is not over."""
     with RestServer(flink(running.job, completed=8)) as server:

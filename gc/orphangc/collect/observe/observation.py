@@ -10,6 +10,7 @@ registry, E2 proves it.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -476,18 +477,23 @@ def reported_checkpoints(
 ) -> list[Checkpoint | UnreadableCheckpoint]:
     """Return the checkpoints of all reported folders but those in ``read`` (R4), wherever they are.
 
-    A report that names no place is an unreadable one.
+    A report that names no place is an unreadable one. One that does not answer is none where the
+    operator states that it holds no checkpoint.
     """
     places, unusable = reported_places(clusters, snapshots, settings, ha=ha)
-    left = (place for place in places if place not in read)
-    return [
-        *(found for place in left for found in read_checkpoint_at(open_storage, reader, place)),
-        *unusable,
-    ]
+    found: list[Checkpoint | UnreadableCheckpoint] = [*unusable]
+    for place in (each for each in places if each not in read):
+        is_stated = settings.holds_no_checkpoint(place)
+        found += read_checkpoint_at(open_storage, reader, place, is_stated_empty=is_stated)
+    return found
 
 
 def read_checkpoint_at(
-    open_storage: Callable[[Location], Storage], reader: CheckpointReader, place: Location
+    open_storage: Callable[[Location], Storage],
+    reader: CheckpointReader,
+    place: Location,
+    *,
+    is_stated_empty: bool = False,
 ) -> Iterable[Checkpoint | UnreadableCheckpoint]:
     """Yield the checkpoint at a reported place; a place without one yields nothing.
 
@@ -495,6 +501,10 @@ def read_checkpoint_at(
     (1.15-2.3, ``AbstractFsCheckpointStorageAccess.resolveCheckpointPointer``), and so a file that
     begins as Flink's metadata is one. A place that does not answer is unreadable: it may contain
     a checkpoint, so all is refused.
+
+    Args:
+        is_stated_empty: Whether the operator states that it holds none: then only what is found
+            there contradicts.
     """
     top = Location(place.scheme, place.authority, "/")
     path = place.path.lstrip("/")
@@ -505,7 +515,10 @@ def read_checkpoint_at(
         beginning = None if itself is None else storage.part(itself.key, start=0, size=4)
         is_metadata = int.from_bytes(beginning or b"", "big") == MAGIC
     except OrphanGcError as err:
-        yield UnreadableCheckpoint(uri=f"{place}/{METADATA_NAME}", reason=str(err), sha256="")
+        if not is_stated_empty:
+            option = shlex.join(["--empty-root", str(place)])
+            reason = f"{err}; if it is gone for good, state with {option} that it holds none"
+            yield UnreadableCheckpoint(uri=f"{place}/{METADATA_NAME}", reason=reason, sha256="")
         return
     if inside is not None and (found := reader.read(storage, path, inside)) is not None:
         yield found
