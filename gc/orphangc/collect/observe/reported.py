@@ -40,7 +40,10 @@ def reported_places(
     *,
     ha: Iterable[HaFacts] = (),
 ) -> tuple[list[Location], list[UnreadableCheckpoint]]:
-    """Return every reported or pinned checkpoint folder (R4), and reports that name no place."""
+    """Return every reported or pinned checkpoint folder (R4), and reports that name no place.
+
+    Nothing comes of a text of which the operator states that it names no checkpoint.
+    """
     paths = {path for each in clusters for path in external_paths(each)}
     for snapshot in snapshots:
         paths.update(snapshot.checkpoint_paths)
@@ -52,7 +55,7 @@ def reported_places(
     unusable = [
         UnreadableCheckpoint(uri=path, reason=f"{why_unread(place)}{by}", sha256="")
         for place, path, by in sorted(found, key=str)
-        if place.scheme == UNREADABLE
+        if place.scheme == UNREADABLE and not settings.holds_no_checkpoint(place)
     ]
     return sorted({p for p, *_ in found if p.scheme != UNREADABLE}, key=str), unusable
 

@@ -1,5 +1,6 @@
 """Whoever names a place where a checkpoint may be, and however: it is searched, or known not to."""
 
+import shlex
 from itertools import product
 
 import pytest
@@ -75,3 +76,13 @@ def test_what_a_configuration_restores_from_is_named_before_there_is_a_job(
     folder = "s3://lake/savepoints/savepoint-1"
     cluster = a_cluster(*jobs, options={option: f"{folder}{ending}"})
     assert folder in {uri for _, uri in namings([cluster], (), SETTINGS)}
+
+
+@pytest.mark.parametrize("text", ["sp-1", "/savepoints/sp-1"])
+def test_the_statement_that_the_message_names_lifts_it(text) -> None:
+    """A spec names for ever what its job was started from."""
+    _, (broken,) = reported_places((), (), SETTINGS, ha=[ha(text, "a checkpoint")])
+    words = shlex.split(broken.reason)
+    place = words[words.index("--empty-root") + 1]
+    stated = SETTINGS.model_copy(update={"empty_roots": (place,)})
+    assert reported_places((), (), stated, ha=[ha(text, "a checkpoint")]) == ([], [])
