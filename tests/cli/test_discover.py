@@ -297,26 +297,31 @@ def test_the_folder_that_a_snapshot_is_to_be_made_in_lets_nothing_beside_it_be_s
     assert plan.blocks(running.job) == []
 
 
-@pytest.mark.parametrize("stated", [True, *map(larger, (False,))])
-def test_a_savepoint_of_long_ago_in_a_bucket_that_is_gone_is_lifted_by_one_word(
+@pytest.mark.parametrize("stated", ["both", *map(larger, ("of the bucket", "nothing"))])
+def test_a_savepoint_of_long_ago_in_a_bucket_that_is_gone_is_lifted_by_a_word_on_each(
     kubernetes, running, stated
 ) -> None:
-    """The spec names for ever what a job was started from; nothing can be read there any more."""
+    """The spec names for ever what a job was started from; nothing can be read there any more.
+
+    A word on the bucket alone, say because it is large, the spec contradicts.
+    """
     gone = "s3://given-up/savepoints/savepoint-000000-1"
     with RestServer(flink(running.job, completed=8)) as server:
         document = resource(running, port_of(server))
         document["spec"]["job"]["initialSavepointPath"] = gone
         kubernetes.operate(document)
         asked = ("--kubernetes-ha", "flink", "--flink-rest", server.url, "--closed-world")
-        word = ("--search-except", "s3://given-up") if stated else ()
+        word = () if stated == "nothing" else ("--search-except", "s3://given-up")
+        word += ("--empty-root", gone) if stated == "both" else ()
         plans = [running.bed.plan(*asked, *word)]
         running.bed.sweep(plans[0], "--delete")
         running.job.checkpoint(9, *running.live, age=0 * DAY)
         server.routes |= flink(running.job, completed=9)
         running.bed.sweep(running.bed.plan(*asked, *word), "--delete")
     refused = plans[0].job(running.job)["refused"]
-    assert stated or f"--empty-root {gone}" in refused["message"]
-    assert stated is not any(each.exists() for each in running.orphans)
+    is_lifted = stated == "both"
+    assert is_lifted or f"--empty-root {gone}" in refused["message"]
+    assert is_lifted is not any(each.exists() for each in running.orphans)
 
 
 def test_a_deleted_deployment_leaves_its_job_blocked(kubernetes, running, tmp_path) -> None:

@@ -478,12 +478,13 @@ def reported_checkpoints(
     """Return the checkpoints of all reported folders but those in ``read`` (R4), wherever they are.
 
     A report that names no place is an unreadable one. One that does not answer is none where the
-    operator states that it holds no checkpoint.
+    operator states of just that place that it holds no checkpoint: what is stated of a prefix
+    around it, Flink contradicts.
     """
     places, unusable = reported_places(clusters, snapshots, settings, ha=ha)
     found: list[Checkpoint | UnreadableCheckpoint] = [*unusable]
     for place in (each for each in places if each not in read):
-        is_stated = settings.holds_no_checkpoint(place)
+        is_stated = settings.is_empty(place)
         found += read_checkpoint_at(open_storage, reader, place, is_stated_empty=is_stated)
     return found
 

@@ -55,7 +55,7 @@ def reported_places(
     unusable = [
         UnreadableCheckpoint(uri=path, reason=f"{why_unread(place)}{by}", sha256="")
         for place, path, by in sorted(found, key=str)
-        if place.scheme == UNREADABLE and not settings.holds_no_checkpoint(place)
+        if place.scheme == UNREADABLE and not settings.is_empty(place)
     ]
     return sorted({p for p, *_ in found if p.scheme != UNREADABLE}, key=str), unusable
 

@@ -609,11 +609,6 @@ class StorageRootSettings(BaseModel):
         """Return whether the operator stated that exactly this place holds no checkpoint."""
         return any(canonical(uri) == place for uri in self.empty_roots)
 
-    def holds_no_checkpoint(self, place: Location) -> bool:
-        """Return whether the operator stated it of exactly this place, or of a prefix around it."""
-        around = (canonical(uri) for uri in self.search_except)
-        return self.is_empty(place) or any(each.contains(place) for each in around)
-
     def is_confirmed_empty(self, place: Location) -> bool:
         """Return whether a place without a checkpoint is the one that was meant.
 
