@@ -324,6 +324,22 @@ def test_a_savepoint_of_long_ago_in_a_bucket_that_is_gone_is_lifted_by_a_word_on
     assert is_lifted is not any(each.exists() for each in running.orphans)
 
 
+def test_a_savepoint_that_is_there_protects_whatever_is_stated_of_its_place(
+    kubernetes, running
+) -> None:
+    """The statement is about what cannot be looked at."""
+    kept = running.bed.folder / "elsewhere/savepoint-000000-1"
+    write(kept / "_metadata", metadata(4, running.orphans[:1]), 30 * DAY)
+    with RestServer(flink(running.job, completed=8)) as server:
+        document = resource(running, port_of(server))
+        document["spec"]["job"]["initialSavepointPath"] = f"file://{kept}"
+        kubernetes.operate(document)
+        asked = ("--kubernetes-ha", "flink", "--flink-rest", server.url, "--closed-world")
+        word = ("--empty-root", kept, "--search-except", kept.parent)
+        plan = running.bed.plan(*asked, *word)
+    assert [plan.verdict(each)[0] for each in running.orphans] == ["keep", "tombstone"]
+
+
 def test_a_deleted_deployment_leaves_its_job_blocked(kubernetes, running, tmp_path) -> None:
     """Its storage stays in the world, and without evidence its job is not over."""
     with RestServer(flink(running.job, completed=8)) as server:
