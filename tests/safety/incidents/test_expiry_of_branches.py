@@ -18,7 +18,7 @@ from cli.savepoints import distinct
 from orphangc.core.model.naming import EXPIRY_MARKER
 from safety.incidents.essential import must_be_there
 from support.flink_resources import a_deployment, a_session_job, a_status, reconciled
-from support.kubernetes_server import KubernetesServer, a_config_map
+from support.kubernetes_server import KubernetesServer, a_config_map, retained
 from support.rest_server import RestServer
 from unit.flinkstate.metadata import by_hand as hand
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
@@ -777,3 +777,41 @@ def test_r41_a_folder_of_many_runs_has_not_the_one_origin_of_one_of_them(jobs, k
     jobs.runs(61, 49 * DAY, (60, shared))
     jobs.expire("--keep-last", "1", "--ended-for", "0")
     must_be_there(newest)
+
+
+@pytest.mark.answered_by("ids_of_operators")
+@pytest.mark.parametrize("again", ["from nothing", "by an older operator"])
+def test_r41_the_id_of_an_operator_has_not_one_origin_once_it_was_deployed_otherwise(
+    jobs, kubernetes, again
+) -> None:
+    """Its first run was cancelled, upon which Flink deletes by default what it had stored.
+
+    The one that lives did not continue it. The operator starts a job anew, under its id, where the
+    HA metadata was deleted by hand and has no checkpoint since; one before 1.10 keeps each id, and
+    does not say from what it deploys.
+    """
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    newest = jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    kubernetes.operate(deployed(jobs.new, str(newest.parent)))
+    cancelled = jobs.checkpoint(jobs.new, 101, 58 * DAY)
+    jobs.runs(101, 59 * DAY, (100, newest.parent))
+    jobs.fixes_its_id(jobs.new)
+    jobs.looks()
+    shutil.rmtree(cancelled.parent)
+    for number in (8998, 8999):
+        jobs.checkpoint(jobs.new, number, (9000 - number) * HOUR)
+    kubernetes.add(
+        a_config_map(f"orders-{jobs.new.id}-config-map", *retained(8998, 8999), "counter")
+    )
+    if again == "from nothing":
+        jobs.runs(8998, 39 * DAY, None)
+        jobs.looks()
+        word = ("acknowledge", jobs.bed.root, "checkpoint_not_found", cancelled.parent)
+        assert run("world", *word, "--state", jobs.bed.state).code == 0
+        kubernetes.operate(deployed(jobs.new, _LAST_STATE))
+    else:
+        kubernetes.operate(deployed(jobs.new, ""), "1.9")
+    jobs.runs(8999, 39 * DAY, (8998, jobs.new.folder / "chk-8998"))
+    gone = went(jobs.expire("--keep-last", "1"))
+    must_be_there(newest)
+    assert gone == set()

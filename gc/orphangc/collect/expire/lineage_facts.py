@@ -17,7 +17,7 @@ from orphangc.collect.expire.held_checkpoints import (
 )
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
 from orphangc.core.cluster.ha_facts import lacks_its_own
-from orphangc.core.cluster.job_facts import restarting_problem
+from orphangc.core.cluster.job_facts import shows_no_origin
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.decision.judge import Judgement, is_over
 from orphangc.core.exporter.registry_snapshot import resolve
@@ -262,12 +262,7 @@ def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
     is_restored = any(e.restored for e in job.facts) or any(e.restored for e in known)
     is_stated = any(snapshot.restored for snapshot in job.snapshots)
     was_seen = any(each.began_anew for each in placed(known, job.directories))
-    return (was_seen or _shows_no_origin(job)) and not (is_restored or is_stated)
-
-
-def _shows_no_origin(job: JobEvidence) -> bool:
-    """Return whether Flink shows that a job began from nothing: while it starts, it shows none."""
-    return any(e.restored is None and restarting_problem(e) is None for e in job.facts)
+    return (was_seen or any(map(shows_no_origin, job.facts))) and not (is_restored or is_stated)
 
 
 def _problem(job: JobEvidence, cycle: Cycle) -> str | None:
@@ -420,7 +415,7 @@ def _is_known(job: JobEvidence, cycle: Cycle) -> bool:
     After a failover Flink shows a checkpoint of the job's own. Of an id that comes back only the
     present says anything of the present run.
     """
-    is_new = _shows_no_origin(job)
+    is_new = any(map(shows_no_origin, job.facts))
     shown = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
     for snapshot in job.snapshots:
         shown += [resolve(each.path, snapshot.checkpoint_dir) for each in snapshot.restored]

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from flinkstate.places.locations import Alias, Location, place_of, places_of
+from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Observation
+from orphangc.core.cluster.job_facts import shows_no_origin
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.lineage.continuation import (
@@ -42,11 +43,15 @@ def seen_lineage(
         if edge[0] not in job.directories or edge[1] not in job.directories
     )
     names = {each for facts in seen.ha_after for each in facts.names}
+    anew = {job.job_id for job in jobs.values() if any(map(shows_no_origin, job.facts))}
     ran = (
         ResourceJob.like(
             each,
             resource=each.name,
-            deployed_from=tuple(map(str, places_of([each.deployed_from or None], aliases))),
+            deployed_from=(
+                *(str(place_of(path, aliases) or path) for path in each.deployed_from),
+                *(("",) if each.job_id in anew else ()),
+            ),
             first_seen_at=at,
             seen_at=at,
         )

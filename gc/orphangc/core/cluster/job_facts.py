@@ -362,6 +362,11 @@ def restarting_problem(job: JobFacts) -> str | None:
     )
 
 
+def shows_no_origin(job: JobFacts) -> bool:
+    """Return whether Flink shows that a job began from nothing: while it starts, it shows none."""
+    return job.restored is None and restarting_problem(job) is None
+
+
 def hidden_origin_problem(clusters: Iterable[ClusterFacts]) -> str | None:
     """Return which job may be reading a checkpoint that Flink does not show yet, else ``None``.
 

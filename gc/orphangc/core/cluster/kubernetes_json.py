@@ -29,6 +29,7 @@ from orphangc.core.cluster.ha_facts import (
 from orphangc.core.cluster.place_options import (
     DEFAULT_SCHEME,
     FOLDER_OPTIONS,
+    NO_PLACES,
     RESTORE_OPTIONS,
     named_folders,
     restored_from,
@@ -275,7 +276,8 @@ def _names(leaves: Sequence[tuple[str, Any]], name: str, identity: str) -> Itera
     said = {path: value for path, value in leaves if isinstance(value, str)}
     # of a job that was stopped the path is that of its own last savepoint
     is_running = said.get("status.jobStatus.state") == "RUNNING"
-    origin = said.get("status.jobStatus.upgradeSavepointPath", "") if is_running else ""
+    path = said.get("status.jobStatus.upgradeSavepointPath", "")
+    origin = (path,) if is_running and path not in NO_PLACES else ()
     job = said.get("status.jobStatus.jobId", "")
     if is_job_id(job):
         yield JobNamed(JobId(job), name, identity, is_stateless, is_id_chosen, origin)

@@ -89,7 +89,8 @@ class ResourceJob(Fact, subject=("resource", "job_id"), seen="seen_at"):
         identity: Kind and uid of the resource, "" if unknown.
         is_stateless: Whether every cycle saw the resource say that a new job takes over no state.
         is_id_chosen: Whether any cycle saw its configuration choose the id.
-        deployed_from: Every place that its operator said the job was deployed from.
+        deployed_from: Every place that its operator said the job was deployed from; "" among them
+            if a cycle saw it run without such a word, or begin from nothing.
     """
 
     resource: str = Field(min_length=1)
