@@ -715,13 +715,14 @@ def test_r41_the_id_of_an_operator_has_one_origin_only_where_both_say_so(
     for name in {"orders", shown[0]}:
         kubernetes.operate(deployed(jobs.new, place, name, *shown[1:]), release)
     jobs.runs(101, 39 * DAY, (100, origin.parent))
-    jobs.fixes_its_id(jobs.new)
+    jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": place})
     jobs.looks()
     if case == "from HA metadata since":
-        kubernetes.operate(deployed(jobs.new, _LAST_STATE), release)
-        jobs.fixes_its_id(jobs.new, **{"execution.state-recovery.path": _LAST_STATE})
+        place = _LAST_STATE
+        kubernetes.operate(deployed(jobs.new, place), release)
     jobs.checkpoint(jobs.new, 102, HOUR)
     jobs.runs(102, 39 * DAY, (101, jobs.new.folder / "chk-101"))
+    jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": place})
     gone = went(jobs.expire("--keep-last", "1"))
     if case not in _GOES:
         must_be_there(older)
@@ -766,7 +767,7 @@ def test_r41_a_folder_of_many_runs_has_not_the_one_origin_of_one_of_them(jobs, k
     jobs.checkpoint(jobs.new, 101, 80 * DAY)
     kubernetes.operate(deployed(jobs.new, str(newest.parent)))
     jobs.runs(101, 89 * DAY, (100, newest.parent))
-    jobs.fixes_its_id(jobs.new)
+    jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": str(newest.parent)})
     jobs.looks()
     kubernetes.objects["flinkdeployments"].clear()
     shared = jobs.checkpoint(jobs.new, 60, 50 * DAY).parent
@@ -780,22 +781,25 @@ def test_r41_a_folder_of_many_runs_has_not_the_one_origin_of_one_of_them(jobs, k
 
 
 @pytest.mark.answered_by("ids_of_operators")
-@pytest.mark.parametrize("again", ["from nothing", "by an older operator"])
+@pytest.mark.parametrize(
+    "again", ["from nothing", "by an older operator", "from nothing, and failed over"]
+)
 def test_r41_the_id_of_an_operator_has_not_one_origin_once_it_was_deployed_otherwise(
     jobs, kubernetes, again
 ) -> None:
     """Its first run was cancelled, upon which Flink deletes by default what it had stored.
 
     The one that lives did not continue it. The operator starts a job anew, under its id, where the
-    HA metadata was deleted by hand and has no checkpoint since; one before 1.10 keeps each id, and
-    does not say from what it deploys.
+    HA metadata was deleted by hand and has no checkpoint since, or where its own defaults choose
+    the id and the resource was stateless once: then its status still says the former place. One
+    before 1.10 keeps each id, and does not say from what it deploys.
     """
     jobs.extra += ["--kubernetes-ha", "flink"]
     newest = jobs.checkpoint(jobs.old, 100, 60 * DAY)
     kubernetes.operate(deployed(jobs.new, str(newest.parent)))
     cancelled = jobs.checkpoint(jobs.new, 101, 58 * DAY)
     jobs.runs(101, 59 * DAY, (100, newest.parent))
-    jobs.fixes_its_id(jobs.new)
+    jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": str(newest.parent)})
     jobs.looks()
     shutil.rmtree(cancelled.parent)
     for number in (8998, 8999):
@@ -803,15 +807,17 @@ def test_r41_the_id_of_an_operator_has_not_one_origin_once_it_was_deployed_other
     kubernetes.add(
         a_config_map(f"orders-{jobs.new.id}-config-map", *retained(8998, 8999), "counter")
     )
-    if again == "from nothing":
-        jobs.runs(8998, 39 * DAY, None)
+    origin = (8997, jobs.new.folder / "chk-8997")
+    if again != "by an older operator":
+        jobs.runs(8998, 39 * DAY, None if again == "from nothing" else origin)
+        jobs.fixes_its_id(jobs.new)
         jobs.looks()
         word = ("acknowledge", jobs.bed.root, "checkpoint_not_found", cancelled.parent)
-        assert run("world", *word, "--state", jobs.bed.state).code == 0
-        kubernetes.operate(deployed(jobs.new, _LAST_STATE))
-    else:
-        kubernetes.operate(deployed(jobs.new, ""), "1.9")
+        run("world", *word, "--state", jobs.bed.state)
+    release, place = ("1.9", "") if again == "by an older operator" else ("1.10", _LAST_STATE)
+    kubernetes.operate(deployed(jobs.new, place), release)
     jobs.runs(8999, 39 * DAY, (8998, jobs.new.folder / "chk-8998"))
+    jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": place})
     gone = went(jobs.expire("--keep-last", "1"))
     must_be_there(newest)
     assert gone == set()

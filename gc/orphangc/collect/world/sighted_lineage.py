@@ -9,9 +9,10 @@ from datetime import datetime
 from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Observation
-from orphangc.core.cluster.job_facts import shows_no_origin
+from orphangc.core.cluster.job_facts import configured_origins
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
+from orphangc.core.groups import sets_of
 from orphangc.core.lineage.continuation import (
     Continuation,
     ContinuationSource,
@@ -43,14 +44,20 @@ def seen_lineage(
         if edge[0] not in job.directories or edge[1] not in job.directories
     )
     names = {each for facts in seen.ha_after for each in facts.names}
-    anew = {job.job_id for job in jobs.values() if any(map(shows_no_origin, job.facts))}
+    configured = sets_of(
+        (job_id, path)
+        for cluster in (*seen.before, *seen.after)
+        for job_id in cluster.jobs
+        for path in configured_origins(cluster)
+    )
     ran = (
         ResourceJob.like(
             each,
             resource=each.name,
-            deployed_from=(
-                *(str(place_of(path, aliases) or path) for path in each.deployed_from),
-                *(("",) if each.job_id in anew else ()),
+            deployed_from=tuple(
+                str(place_of(path, aliases) or path)
+                for said in each.deployed_from
+                for path in (said, *configured.get(each.job_id, ()))
             ),
             first_seen_at=at,
             seen_at=at,

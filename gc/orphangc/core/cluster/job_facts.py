@@ -283,6 +283,16 @@ def restored_paths(cluster: ClusterFacts) -> frozenset[str]:
     return frozenset(path for text in texts if text for path in restored_from(text, defaults))
 
 
+def configured_origins(cluster: ClusterFacts) -> frozenset[str]:
+    """Return what the cluster's configuration restores a job from, "" alone if it names nothing.
+
+    The operator writes for each deployment what that begins with, and a word for HA metadata.
+    Source: operator 1.10-1.16, ``ApplicationReconciler.deploy``; before, HA metadata has no word.
+    """
+    is_named = any(cluster.options.get(each, "").strip() for each in RESTORE_OPTIONS)
+    return restored_paths(cluster) if is_named else frozenset({""})
+
+
 def configured_folders(cluster: ClusterFacts) -> frozenset[str]:
     """Return every folder that the cluster's configuration names for state of Flink's."""
     named, defaults = named_folders(cluster.options), _default_schemes(cluster)

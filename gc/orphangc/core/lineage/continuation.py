@@ -89,8 +89,8 @@ class ResourceJob(Fact, subject=("resource", "job_id"), seen="seen_at"):
         identity: Kind and uid of the resource, "" if unknown.
         is_stateless: Whether every cycle saw the resource say that a new job takes over no state.
         is_id_chosen: Whether any cycle saw its configuration choose the id.
-        deployed_from: Every place that its operator said the job was deployed from; "" among them
-            if a cycle saw it run without such a word, or begin from nothing.
+        deployed_from: Every place that its operator said the job was deployed from, and then its
+            cluster's configuration; "" among them if a cycle saw either name none.
     """
 
     resource: str = Field(min_length=1)
@@ -125,8 +125,9 @@ def has_one_origin(ran: Iterable[ResourceJob], restores: Iterable[Continuation])
     """Return whether each run of a job surely began with one checkpoint, or with one of its own.
 
     An operator from 1.10 makes a new id for whatever it does not deploy from HA metadata, and only
-    such a one says what it deployed from. Where Flink showed the job restored from just that, the
-    id was made for that deployment: a JobManager of it that is lost begins with the same again.
+    such a one says what it deployed from. Where Flink showed the job restored from just that, and
+    no cycle saw another deployment of the id, it was made for that one: a JobManager of it that is
+    lost begins with the same again.
 
     Source: operator 1.10-1.16, ``ApplicationReconciler.setJobIdIfNecessary``, ``deploy``
     (FLINK-35831, FLINK-35292), ``JobStatus.upgradeSavepointPath``; before 1.10 an id outlived an

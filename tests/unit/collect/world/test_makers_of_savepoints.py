@@ -93,7 +93,7 @@ def test_a_cluster_that_ran_a_job_of_the_id_elsewhere_says_nothing_of_when_this_
     )
     owners = SimpleNamespace(keys={DIRECTORY: JOB})
     marked = SimpleNamespace(owners=owners, checkpoints=(CHECKPOINT, SAVEPOINT))
-    answers = SimpleNamespace(ha_after=())
+    answers = SimpleNamespace(before=(), after=(), ha_after=())
     seen = seen_lineage(answers, marked, {JOB: job}, known=[record], aliases=(), at=T0 + DAY)
     sources = {each.source for each in seen.continuations}
     assert (ContinuationSource.SAVEPOINT_CONTENTS in sources) is is_proven
