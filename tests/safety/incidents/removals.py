@@ -645,6 +645,15 @@ def _runs_of_successors(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_has_one_origin", lambda *_: True)
 
 
+def _statements_on_prefixes(patch: _Patch) -> None:
+    """Let a statement on a prefix outweigh what Flink names below it (R4)."""
+    patch.setattr(
+        settings.StorageRootSettings,
+        "is_empty",
+        lambda self, place: any(uris.canonical(e).contains(place) for e in self.search_except),
+    )
+
+
 def _runs_of_one_folder(patch: _Patch) -> None:
     """Take each folder that a job writes into for one that no other run ever wrote into (R41)."""
     patch.setattr(JobEvidence, "may_share_its_folder", property(lambda _: False))

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, contents, flink, run, write
+from cli.helpers import AT_ONCE, DAY, Bed, Job, contents, flink, run, write
+from cli.savepoints import distinct
 from cli.stories import a_snapshot_of, make_story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.core.exporter.registry_format import write_snapshot
+from safety.incidents.essential import must_be_there
 from safety.incidents.hooks import after_the_cycle, after_the_listing, during_the_listing, failing
 from support.rest_server import RestServer
 
@@ -229,3 +231,31 @@ def test_a_storage_that_loses_its_roots_between_two_cycles_loses_nothing_else(st
     assert (swept.code, all(path.exists() for path in (*story.live, *story.orphans))) == (4, True)
     assert run("sweep", plan.path, "--delete").code == 4
     assert AT_ONCE[0] in story.bed.options
+
+
+@pytest.mark.answered_by("statements_on_prefixes")
+def test_r4_a_statement_on_a_bucket_is_older_than_what_a_job_was_restored_from_in_it(
+    tmp_path,
+) -> None:
+    """It held no checkpoint when that was written, and nobody gave this collector a right to it.
+
+    Since then a job was started from one that names files here. Without HA metadata a JobManager
+    that is lost starts from it again, whatever the job has stored since.
+    """
+    bed = Bed(tmp_path)
+    old, new = (Job(each, bed.root / each) for each in (distinct(0), distinct(1)))
+    named = old.shared(f"{1:08x}-0000-4000-8000-{1:012x}", age=20 * DAY)
+    old.checkpoint(5, old.shared(age=20 * DAY), age=10 * DAY)
+    new.checkpoint(7, new.shared(age=2 * DAY), age=1 * DAY)
+    routes = flink(new, completed=7, restored=(3, bed.folder / "chk-3"))
+    route = f"/jobs/{new.id}/checkpoints"
+    _, said = routes[route]
+    place = f"file:{bed.folder}".encode()
+    routes[route] = 200, said.replace(place + b"/chk-3", b"s3://archive/exports/chk-3")
+    margins = ("--grace-period", "0", "--quiet-period", "0", *AT_ONCE)
+    asked = ("--closed-world", "--search-except", "s3://archive", "--ended-job", old.id)
+    with RestServer(routes) as server:
+        for _ in range(2):
+            plan = bed.plan("--flink-rest", server.url, *asked, *margins, "--max-delete-share", "1")
+            bed.sweep(plan, "--delete")
+    must_be_there(named)
