@@ -190,7 +190,7 @@ def test_results_that_contradict_or_lack_are_unknown() -> None:
 
 
 def test_an_answer_to_no_range_is_no_part_of_an_object(server, place) -> None:
-    """A page of a proxy would show how another object begins; all of a short one is a part."""
+    """A page of a proxy would show how another object begins; all of a short one is a part, not a part of it."""
     place.put("a", b"part")
     storage = place.open()
     for body, found in ((b"part", b"part"), (b"", b"")):
@@ -198,12 +198,13 @@ def test_an_answer_to_no_range_is_no_part_of_an_object(server, place) -> None:
             Answer(body) if request.query.get("alt") == "media" else None
         )
         assert storage.part("a", start=0, size=4) == found
-    server.fault = lambda request: (
-        Answer("<html>log in</html>") if request.query.get("alt") == "media" else None
-    )
-    for start in (0, 4):
-        with pytest.raises(StorageUnreachableError, match="in parts"):
-            storage.part("a", start=start, size=4)
+    for fault in (Answer("<html>log in</html>"), Answer(b"par", 206)):
+        server.fault = lambda request, fault=fault: (
+            fault if request.query.get("alt") == "media" else None
+        )
+        for start in (0, 4):
+            with pytest.raises(StorageUnreachableError, match="in parts"):
+                storage.part("a", start=start, size=4)
 
 
 def test_state_is_not_read_to_be_deleted(server, place) -> None:

@@ -142,8 +142,9 @@ class GcsBucket(ObjectStorage):
                 raise
             return b""
         shown = answer.headers.get("Content-Range", "")
-        is_whole = not shown and start == 0 and len(answer.content) <= size
-        if not is_whole and not shown.startswith(f"bytes {start}-"):
+        is_whole = answer.status_code != HTTPStatus.PARTIAL_CONTENT and len(answer.content) <= size
+        is_of_range = shown.startswith(f"bytes {start}-")
+        if not is_of_range and (shown or start or not is_whole):
             raise RequestError(f"{name!r} cannot be read in parts")
         return answer.content
 
