@@ -190,7 +190,7 @@ def test_results_that_contradict_or_lack_are_unknown() -> None:
 
 
 def test_an_answer_to_no_range_is_no_part_of_an_object(server, place) -> None:
-    """A page of a proxy would show how another object begins; all of a short one is a part, not a part of it."""
+    """A page of a proxy would show how another object begins; all of a short one is a part."""
     place.put("a", b"part")
     storage = place.open()
     for body, found in ((b"part", b"part"), (b"", b"")):
