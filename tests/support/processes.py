@@ -59,8 +59,9 @@ def _state(folder: Path) -> str:
         return ""
 
 
-_LASTING = ("fsspecIO", "asyncio_", "(serve_forever)", "(process_request_thread)")
-"""Parts of the names of threads that last: fsspec's loop, and those of a session's servers."""
+_LASTING = ("fsspecIO", "asyncio_", "AnyIO", "(serve_forever)", "(process_request_thread)")
+"""Parts of the names of threads that last: fsspec's loop, those of a session's servers, and the pool
+of the client that asks for pages."""
 
 
 @contextmanager

@@ -78,6 +78,7 @@ def all_bounds(draw: st.DrawFn) -> JobBounds:
 def tombstones_of(stored: StoredObject) -> st.SearchStrategy[Tombstone]:
     """Return tombstones of exactly that object."""
     return st.builds(
+        Tombstone,
         object=st.just(stored),
         job_id=st.just(JobId(JOB)),
         since=instants,

@@ -8,7 +8,7 @@ before its ``_metadata``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -144,7 +144,7 @@ def lacked_by_newest(
         read: Reads the ``_metadata`` of a folder; ``None`` if it no longer exists.
         began: Start of the cycle, by the store's clock, less its slack.
     """
-    stored = present_of(lacking, storage)
+    stored = [*present_of(lacking, storage)]
     absent = {key for key, each in zip(lacking, stored, strict=True) if each is None}
     unlisted = [
         each.key
@@ -208,14 +208,16 @@ def _are_absent(
     return np.array(absent, np.bool_)
 
 
-def present_of(keys: Sequence[str], storage: Storage) -> list[StoredObject | None]:
-    """Return what is stored under each key, ``None`` for nothing; no storage has some names."""
-    possible = [ObjectKey(key) for key in keys if is_possible_key(key)]
-    found: dict[ObjectKey, StoredObject | None] = {}
-    for start in range(0, len(possible), _AT_ONCE):
-        some = possible[start : start + _AT_ONCE]
-        found.update(zip(some, storage.stat(some), strict=True))
-    return [found.get(ObjectKey(key)) for key in keys]
+def present_of(keys: Sequence[str], storage: Storage) -> Iterator[StoredObject | None]:
+    """Yield what is stored under each key, ``None`` for nothing; no storage has some names.
+
+    Requests are made some keys at a time, as far as the values are taken.
+    """
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        possible = [ObjectKey(key) for key in some if is_possible_key(key)]
+        found = dict(zip(possible, storage.stat(possible) if possible else (), strict=True))
+        yield from (found.get(ObjectKey(key)) for key in some)
 
 
 def _check_age(stored: StoredObject, earlier: EarlierListing) -> None:

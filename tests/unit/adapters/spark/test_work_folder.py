@@ -19,7 +19,7 @@ from orphangc.core.columns.marked_listing import WholeMarking
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.naming import TEMPORARY
 from support.builders import a_tombstone
-from support.tombstone_tables import laid_as
+from support.tombstone_tables import each_of, laid_as
 
 NAMES = 400_000
 
@@ -44,7 +44,7 @@ def test_a_live_set_is_read_without_a_copy(tmp_path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (found.live.parsed, found.live.raw) == (marking.live.parsed, marking.live.raw)
-    assert list(found.tombstones) == list(marking.tombstones)
+    assert each_of(found.tombstones) == each_of(marking.tombstones)
     assert peak < 1.5 * 16 * NAMES  # with an index into them
     assert all(each.flags.aligned for each in found.live.parsed.columns())
 
