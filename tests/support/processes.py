@@ -60,7 +60,7 @@ def _state(folder: Path) -> str:
 
 
 _LASTING = ("fsspecIO", "asyncio_", "AnyIO", "(serve_forever)", "(process_request_thread)")
-"""Parts of the names of threads that last: fsspec's loop, those of a session's servers, and the pool
+"""Parts of the names of threads that last: fsspec's loop, those of a session's servers, and those
 of the client that asks for pages."""
 
 
