@@ -149,22 +149,18 @@ def opened(
 
     Args:
         shared: What the storage roots of one pass read for each other.
-        listing: Folder that keeps a listing which ends early, or what returns the storage root with
-            an earlier one, which this process reads.
+        listing: Folder that keeps a listing which ends early, or what gives an earlier one.
         is_planning: Whether an inventory may replace the listing, and what is hidden is counted.
 
     Raises:
-        StorageUnreachableError: The storage root or an extra root cannot be reached.
-        SettingsError: A scheme is unknown.
+        StorageUnreachableError, SettingsError: A root cannot be reached, or has an unknown scheme.
     """
     memory, shows_all = before.memory, is_planning and settings.inventory is None
     root = _storage_root(settings, state.files.location, is_planning=is_planning)
     siblings, remembered = searched_beside(settings, state, memory, root)
-    folder, earlier = (listing, None) if isinstance(listing, Path) else (None, listing)
-    storage = root if earlier is None else earlier(root)
+    storage = listing(root) if callable(listing) else root
     hides = root.has_hidden and (is_planning or settings.abort_uploads)
-    kept = folder if shows_all else None  # no inventory resumes a listing
-    with _engine(storage, engine if earlier is None else LOCAL, kept) as lister:
+    with _engine(storage, engine if storage is root else LOCAL, shows_all and listing) as lister:
         yield Environment(
             settings=settings,
             reader=CheckpointReader.of(settings, shared),
@@ -247,10 +243,10 @@ def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
 
 
 def _engine(
-    storage: Storage, choice: EngineChoice, listing: Path | None
+    storage: Storage, choice: EngineChoice, listing: object
 ) -> AbstractContextManager[Engine]:
-    if not choice.is_spark:
-        return _local_engine(storage, listing)
+    if not choice.is_spark:  # as for an earlier listing, which this process reads
+        return _local_engine(storage, listing if isinstance(listing, Path) else None)
     from orphangc.adapters.spark.spark_engine import opened_spark_engine  # noqa: PLC0415 - with Spark
 
     return opened_spark_engine(storage.location, choice.work)
