@@ -26,7 +26,6 @@ from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,
     ContinuationSource,
-    has_one_origin,
     resource_continuations,
 )
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob, lineages_of
@@ -436,11 +435,8 @@ def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
 
 
 def _has_one_origin(job: JobEvidence, cycle: Cycle) -> bool:
-    known, places = cycle.remembered.lineage, set(map(str, job.directories))
-    return not job.may_share_its_folder and has_one_origin(
-        (each for each in known.resource_jobs if each.job_id == job.job_id),
-        (each for each in known.continuations if each.newer in places),
-    )
+    places, known = map(str, job.directories), cycle.remembered.lineage
+    return not job.may_share_its_folder and known.has_one_origin(job.job_id, places)
 
 
 def _is_here(place: Location | None, cycle: Cycle) -> bool:

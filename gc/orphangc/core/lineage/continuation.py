@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field
@@ -114,6 +115,19 @@ class LineageMemory(Fact):
     continuations: Annotated[tuple[Continuation, ...], TABLE] = ()
     resource_jobs: Annotated[tuple[ResourceJob, ...], TABLE] = ()
     fixed_ids: Annotated[tuple[str, ...], UNION] = ()
+
+    def has_one_origin(self, job_id: str, places: Iterable[str]) -> bool:
+        """Return whether a job with these directories has one origin; see ``has_one_origin``."""
+        restores = (edge for place in places for edge in self._restores.get(place, ()))
+        return has_one_origin(self._ran.get(job_id, ()), restores)
+
+    @cached_property
+    def _ran(self) -> dict[str, list[ResourceJob]]:
+        return grouped(self.resource_jobs, lambda each: each.job_id)
+
+    @cached_property
+    def _restores(self) -> dict[str, list[Continuation]]:
+        return grouped(self.continuations, lambda each: each.newer)
 
     @property
     def resources(self) -> dict[str, tuple[str, ...]]:
