@@ -9,6 +9,7 @@ from itertools import islice
 from flinkstate.places.locations import Location
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.dependencies.foreign_files import UnownedReference
+from orphangc.core.groups import grouped
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
@@ -46,9 +47,7 @@ class Weighing:
 
     def found(self, paths: Iterable[Location]) -> dict[Location, int] | None:
         """Return the sizes of the files that are there, ``None`` if that cannot be asked."""
-        by_top: dict[Location, list[Location]] = {}
-        for path in sorted(set(paths), key=str):
-            by_top.setdefault(path.top, []).append(path)
+        by_top = grouped(sorted(set(paths), key=str), lambda path: path.top)
         sizes: dict[Location, int] = {}
         try:
             for top, wanted in by_top.items():

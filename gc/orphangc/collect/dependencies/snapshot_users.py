@@ -24,6 +24,7 @@ from orphangc.core.dependencies.foreign_files import (
 from orphangc.core.dependencies.restore_fallback import is_restore_fallback
 from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import SnapshotUserPart
+from orphangc.core.groups import grouped
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
 
@@ -129,9 +130,7 @@ def _are_all_over(lives: Lives, read: Iterable[Checkpoint]) -> bool:
 
 def _grouped(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Location], list[Checkpoint]]:
     """Return checkpoints by job id and directory; one of no job is a group of its own."""
-    groups: dict[tuple[str, Location], list[Checkpoint]] = {}
-    for each in checkpoints:
-        groups.setdefault((each.job_id, each.directory or each.folder), []).append(each)
+    groups = grouped(checkpoints, lambda each: (each.job_id, each.directory or each.folder))
     return dict(sorted(groups.items(), key=lambda each: (each[0][0], str(each[0][1]))))
 
 

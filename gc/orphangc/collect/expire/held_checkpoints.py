@@ -10,6 +10,7 @@ from flinkstate.places.locations import Location, places_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
 from orphangc.core.decision.evidence import JobEvidence
+from orphangc.core.groups import grouped
 
 _Hold = tuple[str, str]
 """Kind of a hold, and what holds, for people."""
@@ -108,11 +109,9 @@ def _remembered(cycle: Cycle, free: Collection[str]) -> Iterator[_Held]:
     went on from, and no longer the one that it was first started from; without HA metadata a lost
     JobManager starts from that one again.
     """
-    known: dict[str, list[str]] = {}
-    for key, job in cycle.known.jobs.items():
-        known.setdefault(job.job_id, []).append(key)
+    known = grouped(cycle.known.jobs.values(), lambda job: str(job.job_id))
     for record in cycle.remembered.jobs:
-        keys = known.get(record.job_id, [])
-        uris = () if keys and all(key in free for key in keys) else record.restored
+        own = known.get(record.job_id, [])
+        uris = () if own and all(job.key in free for job in own) else record.restored
         for place in places_of(uris, cycle.seen.settings.aliases):
             yield place, "restored_by", record.job_id

@@ -16,6 +16,7 @@ from orphangc.app.render.world_tables import statement
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.areas.table import AREAS
 from orphangc.core.documents.plan import Plan, Tally
+from orphangc.core.groups import grouped
 from orphangc.core.model.tallies import Amount, Cell, summed, total
 from orphangc.core.model.types import Action
 
@@ -103,9 +104,7 @@ def plan_view(plan: Plan, breakdown: Breakdown | None = None) -> PlanView:
             blocked jobs.
     """
     names, cells = JobNames.of(plan.jobs), None if breakdown is None else breakdown.cells()
-    own: dict[str, list[Cell]] = {}
-    for cell in cells or ():
-        own.setdefault(cell.job_id, []).append(cell)
+    own = grouped(cells or (), lambda cell: cell.job_id)
     fates = [fate_of(job) for job in plan.jobs]
     is_blocked, waits = [each is Fate.BLOCKED for each in fates], [*map(is_deferred, plan.jobs)]
     return PlanView(
@@ -177,9 +176,7 @@ def _amount(amount: Amount) -> str:
 
 
 def _areas(plan: Plan) -> tuple[AreaRow, ...]:
-    found: dict[str, list[Tally]] = {}
-    for tally in plan.tallies:
-        found.setdefault(tally.scope.value, []).append(tally)
+    found = grouped(plan.tallies, lambda tally: tally.scope.value)
     reasons = _reasons_by_scope(plan)
     return tuple(
         AreaRow(scope=scope, kinds=by_kind(tallies), reasons=reasons.get(scope, ()))
