@@ -666,7 +666,7 @@ def _ids_that_were_chosen(patch: _Patch) -> None:
 
 def _ids_of_operators(patch: _Patch) -> None:
     """Take every id that a configuration chose for one that began with one state (R41)."""
-    patch.setattr(continuation, "has_one_origin", lambda *_: True)
+    patch.setattr(lineage_facts, "has_one_origin", lambda *_: True)
 
 
 def _times_of_ends(patch: _Patch) -> None:

@@ -821,3 +821,31 @@ def test_r41_the_id_of_an_operator_has_not_one_origin_once_it_was_deployed_other
     gone = went(jobs.expire("--keep-last", "1"))
     must_be_there(newest)
     assert gone == set()
+
+
+@pytest.mark.answered_by("ids_of_operators")
+def test_r41_the_id_of_an_operator_has_not_one_origin_once_its_resource_is_gone(
+    jobs, kubernetes
+) -> None:
+    """A person goes on without the operator, under the same id, from an older savepoint.
+
+    It has failed over since, and the owner says, truly, that the resource is gone.
+    """
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    older = jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    place = jobs.checkpoint(jobs.old, 100, 60 * DAY).parent
+    jobs.checkpoint(jobs.new, 101, 2 * HOUR)
+    kubernetes.operate(deployed(jobs.new, str(place)))
+    jobs.runs(101, 39 * DAY, (100, place))
+    jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": str(place)})
+    jobs.looks()
+    kubernetes.objects["flinkdeployments"].clear()
+    jobs.checkpoint(jobs.new, 102, HOUR)
+    jobs.runs(102, 39 * DAY, (101, jobs.new.folder / "chk-101"))
+    jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": "/elsewhere/savepoint-y"})
+    jobs.looks()
+    silent = ("cluster_silent", "kubernetes:flink")
+    place = (jobs.bed.root, *silent, "--state", jobs.bed.state)
+    assert run("world", "acknowledge", *place).code == 0
+    jobs.expire("--keep-last", "1")
+    must_be_there(older)

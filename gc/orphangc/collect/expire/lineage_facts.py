@@ -26,6 +26,7 @@ from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
 from orphangc.core.lineage.continuation import (
     Continuation,
     ContinuationSource,
+    has_one_origin,
     resource_continuations,
 )
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob, lineages_of
@@ -90,6 +91,7 @@ def cycle_lineages(
     found = {**cycle.known.beside, **cycle.known.jobs}
     over = {key for key, job in found.items() if _is_over(job, cycle)}
     records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
+    single = _of_one_origin(found, cycle, records)
     jobs = [
         _job(
             job,
@@ -98,7 +100,7 @@ def cycle_lineages(
             resources=resources.get(job.job_id, ()),
             is_job_over=key in over,
             asks_usage=asks_usage and key not in over,
-            clock_skew=cycle.seen.settings.margins.clock_skew,
+            has_one_origin=key in single,
         )
         for key, job in found.items()
     ]
@@ -117,7 +119,7 @@ def cycle_lineages(
         lineages=lineages_of(jobs, checkpoints, edges, fixed_ids(cycle)),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
         hidden=hidden_origins(
-            found.values(), cycle, over=over, stated=_stated_origins(jobs, edges)
+            found.values(), cycle, over=over, stated=_stated_origins(jobs, edges), single=single
         ),
         impossible=tuple(problems),
     )
@@ -218,7 +220,7 @@ def _job(
     resources: tuple[str, ...],
     is_job_over: bool,
     asks_usage: bool,
-    clock_skew: timedelta,
+    has_one_origin: bool,
 ) -> LineageJob:
     is_end_known = is_job_over and not job.is_id_fixed and job.job_id not in fixed_ids(cycle)
     own = placed(known, job.directories)
@@ -241,12 +243,14 @@ def _job(
         started_at=_started_at(job, own),
         is_running_throughout=all(job.sides) and all(e.status == _RUNNING for e in job.facts),
         may_recur=job.is_id_fixed,
-        has_one_origin=_has_one_origin(job, cycle),
+        has_one_origin=has_one_origin,
         resources=resources,
         is_self_sustained=_is_self_sustained(job, cycle) if asks_usage else None,
         recovers_from_its_own=recovers_from_its_own(job),
         ended_as=ended_as,
-        ended_after=None if ended_at is None else shifted(ended_at, -clock_skew),
+        ended_after=None
+        if ended_at is None
+        else shifted(ended_at, -cycle.seen.settings.margins.clock_skew),
     )
 
 
@@ -366,7 +370,12 @@ def _is_collectable(checkpoint: Checkpoint, base: Location, savepoints: Savepoin
 
 
 def hidden_origins(
-    jobs: Iterable[JobEvidence], cycle: Cycle, *, over: Collection[str], stated: Collection[str]
+    jobs: Collection[JobEvidence],
+    cycle: Cycle,
+    *,
+    over: Collection[str],
+    stated: Collection[str],
+    single: Collection[str],
 ) -> tuple[HiddenOrigin, ...]:
     """Return the jobs that may live and whose origin is not known, the youngest one first.
 
@@ -374,19 +383,21 @@ def hidden_origins(
         over: Keys of the jobs that are over.
         stated: Keys of those whose origin their owner states: which run of an id that comes back
             that is of, nothing says.
+        single: Keys of those of one origin, whose earlier runs count.
     """
+    many = {job.key for job in jobs if _comes_back(job, cycle) and job.key not in single}
     found = [
-        _hidden(job, cycle)
+        _hidden(job, cycle, may_recur=job.key in many)
         for job in jobs
         if job.key not in over
-        and (job.key not in stated or _comes_back(job, cycle))
+        and (job.key not in stated or job.key in many)
         and not recovers_from_its_own(job)
-        and not _is_known(job, cycle)
+        and not _is_known(job, cycle, may_recur=job.key in many)
     ]
     return tuple(sorted(found, key=lambda each: (each.until, each.job_id), reverse=True))
 
 
-def _hidden(job: JobEvidence, cycle: Cycle) -> HiddenOrigin:
+def _hidden(job: JobEvidence, cycle: Cycle, *, may_recur: bool) -> HiddenOrigin:
     """Return a job with the latest time at which what it began with was stored.
 
     That is before its run began, by the cluster that shows it and by the oldest that it has, or
@@ -402,13 +413,13 @@ def _hidden(job: JobEvidence, cycle: Cycle) -> HiddenOrigin:
     newest = job.changed_at if is_known else None
     latest = max(oldest, *began) if began else newest
     until = cycle.evidence.now
-    if latest is not None and not _comes_back(job, cycle):
+    if latest is not None and not may_recur:
         until = min(until, shifted(latest, cycle.seen.settings.margins.clock_skew))
     name = job.job_id if is_job_id(job.job_id) else job.key
     return HiddenOrigin(key=job.key, job_id=name, until=until)
 
 
-def _is_known(job: JobEvidence, cycle: Cycle) -> bool:
+def _is_known(job: JobEvidence, cycle: Cycle, *, may_recur: bool) -> bool:
     """Return whether some cycle saw a job begin from nothing, or from one checkpoint that is here.
 
     After a failover Flink shows a checkpoint of the job's own. Of an id that comes back only the
@@ -418,7 +429,7 @@ def _is_known(job: JobEvidence, cycle: Cycle) -> bool:
     shown = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
     for snapshot in job.snapshots:
         shown += [resolve(each.path, snapshot.checkpoint_dir) for each in snapshot.restored]
-    for record in () if _comes_back(job, cycle) else placed(cycle.remembered.jobs, job.directories):
+    for record in () if may_recur else placed(cycle.remembered.jobs, job.directories):
         if record.job_id == job.job_id:
             is_new = is_new or record.began_anew
             shown += record.restored
@@ -430,13 +441,27 @@ def _is_known(job: JobEvidence, cycle: Cycle) -> bool:
 
 
 def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
-    is_fixed = job.is_id_fixed or job.job_id in cycle.remembered.lineage.fixed_ids
-    return is_fixed and not _has_one_origin(job, cycle)
+    return job.is_id_fixed or job.job_id in cycle.remembered.lineage.fixed_ids
 
 
-def _has_one_origin(job: JobEvidence, cycle: Cycle) -> bool:
-    places, known = map(str, job.directories), cycle.remembered.lineage
-    return not job.may_share_its_folder and known.has_one_origin(job.job_id, places)
+def _of_one_origin(
+    found: Mapping[str, JobEvidence], cycle: Cycle, records: Mapping[str, Sequence[RememberedJob]]
+) -> set[str]:
+    """Return the keys of the jobs each of whose runs began with one checkpoint, or its own."""
+    known = cycle.remembered.lineage
+    ran = grouped(known.resource_jobs, lambda each: each.job_id)
+    edges = grouped(known.continuations, lambda each: each.newer)
+    return {
+        key
+        for key, job in found.items()
+        if job.job_id in ran
+        and not job.may_share_its_folder
+        and has_one_origin(
+            ran[job.job_id],
+            (edge for place in job.directories for edge in edges.get(str(place), ())),
+            (each.alive_at for each in records.get(job.job_id, ())),
+        )
+    }
 
 
 def _is_here(place: Location | None, cycle: Cycle) -> bool:

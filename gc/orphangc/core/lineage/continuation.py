@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field
@@ -116,32 +115,24 @@ class LineageMemory(Fact):
     resource_jobs: Annotated[tuple[ResourceJob, ...], TABLE] = ()
     fixed_ids: Annotated[tuple[str, ...], UNION] = ()
 
-    def has_one_origin(self, job_id: str, places: Iterable[str]) -> bool:
-        """Return whether a job with these directories has one origin; see ``has_one_origin``."""
-        restores = (edge for place in places for edge in self._restores.get(place, ()))
-        return has_one_origin(self._ran.get(job_id, ()), restores)
-
-    @cached_property
-    def _ran(self) -> dict[str, list[ResourceJob]]:
-        return grouped(self.resource_jobs, lambda each: each.job_id)
-
-    @cached_property
-    def _restores(self) -> dict[str, list[Continuation]]:
-        return grouped(self.continuations, lambda each: each.newer)
-
     @property
     def resources(self) -> dict[str, tuple[str, ...]]:
         """Return the names of the resources that ran each job, by job id."""
         return resources_by_job((each.job_id, each.resource) for each in self.resource_jobs)
 
 
-def has_one_origin(ran: Iterable[ResourceJob], restores: Iterable[Continuation]) -> bool:
+def has_one_origin(
+    ran: Iterable[ResourceJob],
+    restores: Iterable[Continuation],
+    alive_at: Iterable[datetime | None],
+) -> bool:
     """Return whether each run of a job surely began with one checkpoint, or with one of its own.
 
     An operator from 1.10 makes a new id for whatever it does not deploy from HA metadata, and only
     such a one says what it deployed from. Where Flink showed the job restored from just that, and
     no cycle saw another deployment of the id, it was made for that one: a JobManager of it that is
-    lost begins with the same again.
+    lost begins with the same again. A job that was alive when no resource ran it any more, a person
+    may have started from anything.
 
     Source: operator 1.10-1.16, ``ApplicationReconciler.setJobIdIfNecessary``, ``deploy``
     (FLINK-35831, FLINK-35292), ``JobStatus.upgradeSavepointPath``; before 1.10 an id outlived an
@@ -150,12 +141,16 @@ def has_one_origin(ran: Iterable[ResourceJob], restores: Iterable[Continuation])
     Args:
         ran: What resources were seen to run the job.
         restores: The edges that lead to it.
+        alive_at: When cycles saw it alive last.
     """
     by = list(ran)
+    if len({each.identity for each in by}) != 1 or any(each.is_id_chosen for each in by):
+        return False
+    seen_at = max(each.seen_at for each in by)
+    is_watched = all(at is None or at <= seen_at for at in alive_at)
     shown = {edge.checkpoint for edge in restores if edge.source is ContinuationSource.REST}
     said = {place for each in by for place in each.deployed_from}
-    is_made = not any(each.is_id_chosen for each in by)
-    return is_made and len({each.identity for each in by}) == 1 and len(said) == 1 and said == shown
+    return is_watched and len(said) == 1 and said == shown
 
 
 def remembered_lineage(known: LineageMemory, seen: LineageMemory, at: datetime) -> LineageMemory:
