@@ -1,6 +1,6 @@
 """What holds of every name, path and listing key, however hostile."""
 
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from flinkstate.places.locations import Alias, Location, canonical
@@ -67,16 +67,22 @@ def test_no_key_crashes_and_only_files_of_an_area_become_candidates(
 
 
 @given(folders, st.text(max_size=8))
+@example(f"{'4ae4a298' * 4}/op_x__1_4__attempt_0", "")
 def test_a_place_puts_together_to_the_folder_that_it_was(folder: str, root_name: str) -> None:
     """R3: nothing of a key is lost or made up: directory, area and inner path are the folder."""
     place = place_of_folder(folder, root_name)
     if place.job_directory is None or place.scope is Scope.OTHER:
         return
-    area = {Scope.SHARED: "shared", Scope.TASKOWNED: "taskowned", Scope.CHANGELOG: "dstl"}.get(
-        place.scope, f"chk-{place.checkpoint_id}"
-    )
-    above = f"{place.job_directory}/{area}" if place.job_directory else area
-    assert folder == above or folder.startswith(f"{above}/")
+    areas = {
+        Scope.SHARED: "shared",
+        Scope.TASKOWNED: "taskowned",
+        Scope.CHANGELOG: "dstl",
+        Scope.EXCLUSIVE: f"chk-{place.checkpoint_id}",
+        Scope.FORST: "",  # a working folder is no area's: its name is part of the inner path
+    }
+    above = "/".join(part for part in (place.job_directory, areas[place.scope]) if part)
+    assert f"{folder}/".startswith(f"{above}/" if above else "")
+    assert folder.removeprefix(above).strip("/") == place.inner.strip("/")
     assert bool(place.inner) is (folder != above)
     owner = place.job_directory.rpartition("/")[2] if place.job_directory else root_name
     assert place.job_id in {"", owner}
