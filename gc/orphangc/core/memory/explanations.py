@@ -13,6 +13,7 @@ from orphangc.core.groups import grouped, reached, sets_of
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
+    SavepointMakers,
     fitting,
     is_flink_rest,
     is_over,
@@ -66,6 +67,7 @@ class Explanations:
         claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint, each
             with the start of its job's run.
         heirs: The same directories by that of the checkpoint.
+        starters: Witnesses of the jobs that were restored from a checkpoint, by checkpoint.
         shown: Directories that contain checkpoints now.
         expired: When a sweep released each checkpoint from quarantine, by folder and digest.
         unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
@@ -79,6 +81,8 @@ class Explanations:
     jobs: Mapping[str, tuple[RememberedJob, ...]]
     claimers: Mapping[str, Mapping[str, datetime]]
     heirs: Mapping[str, set[str]]
+    starters: Mapping[str, set[str]]
+    makers: SavepointMakers
     shown: Mapping[str, RememberedDirectory]
     expired: Mapping[tuple[str, str], datetime]
     unfound: Mapping[str, SeenReport]
@@ -105,6 +109,8 @@ class Explanations:
             sighting=sighting,
             claimers=claimers,
             heirs=sets_of(heirs),
+            starters=sets_of((uri, each.by) for each in cycles.jobs for uri in each.restored),
+            makers=SavepointMakers.of(cycles.jobs, all_seen),
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
             shown={each.uri: each for each in sighting.directories},
             expired={
@@ -256,10 +262,8 @@ class Explanations:
         )
 
     def _savepoints_of(self, job_id: str) -> set[str]:
-        found = {uri for uri in self.claimers if savepoint_may_be_of(uri, job_id)}
-        others = {*self.jobs, *self.directories} - {job_id}
-        is_shared = found and any(savepoint_may_be_of(e, o) for o in others for e in found)
-        return set() if is_shared else found
+        found = (uri for uri in self.claimers if savepoint_may_be_of(uri, job_id))
+        return {uri for uri in found if self.makers.maker(uri, self.starters[uri]) == job_id}
 
     def _heirs(self, origins: Collection[str], since: datetime) -> set[str]:
         """Return the searched directories of the jobs restored from some, and from these jobs'.

@@ -8,7 +8,7 @@ with a savepoint, which the savepoint itself says from format 4 on, and else in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -180,23 +180,20 @@ class _Stops:
     """The savepoints that jobs were stopped with.
 
     Attributes:
-        ids: Known ids, by their first digits; those of one application may begin alike.
         newest_now: Newest checkpoint id, also of this cycle, by job id.
     """
 
     sighting: Sighting
-    ids: Mapping[str, set[str]]
+    makers: SavepointMakers
     newest: Mapping[str, int]
     newest_now: Mapping[str, int]
 
     @classmethod
     def of(cls, memory: WorldMemory, sighting: Sighting) -> _Stops:
         directories = (*memory.directories, *sighting.directories)
-        known = {each.job_id for each in directories} | {each.job_id for each in memory.jobs}
-        known |= {each.job_id for each in sighting.jobs}
         return cls(
             sighting,
-            ids=sets_of((job_id[:_DIGITS], job_id) for job_id in known),
+            makers=SavepointMakers.of((*memory.jobs, *sighting.jobs), directories),
             newest=_newest_ids(memory.directories),
             newest_now=_newest_ids(directories),
         )
@@ -223,7 +220,7 @@ class _Stops:
         if found is None or prefix != record.job_id[:_DIGITS]:
             return False
         if seen.job_id != record.job_id:
-            is_one = prefix not in _FIXED and self.ids.get(prefix) == {record.job_id}
+            is_one = self.makers.maker(seen.restored or "", {seen.by}) == record.job_id
             return is_one and self.newest_now.get(record.job_id, -1) < found.checkpoint_id
         if record.began_at is None or found.stored_at is None:
             return False
@@ -307,6 +304,44 @@ def savepoint_may_be_of(uri: str, job_id: str) -> bool:
     """Return whether a savepoint's folder is named after a job with a generated id."""
     prefix = savepoint_prefix(uri)
     return prefix == job_id[:_DIGITS] and prefix not in _FIXED
+
+
+@dataclass(frozen=True, slots=True)
+class SavepointMakers:
+    """The job that each savepoint's folder is named after.
+
+    Attributes:
+        known: Witnesses of each known job id, by its first digits: those of one application may
+            begin alike, and of many jobs two do by chance.
+    """
+
+    known: Mapping[str, Mapping[str, Collection[str]]]
+
+    @classmethod
+    def of(
+        cls, jobs: Iterable[SeenJob | RememberedJob], directories: Iterable[RememberedDirectory]
+    ) -> SavepointMakers:
+        """Return the makers among some jobs, and those of some directories."""
+        witnesses: dict[str, set[str]] = {each.job_id: set() for each in directories}
+        for each in jobs:
+            witnesses.setdefault(each.job_id, set()).add(each.by)
+        begun = grouped(witnesses, lambda job_id: job_id[:_DIGITS])
+        return cls({digits: {e: witnesses[e] for e in ids} for digits, ids in begun.items()})
+
+    def maker(self, uri: str, by: Collection[str]) -> str | None:
+        """Return the only job that a savepoint may be of, ``None`` if there are several or none.
+
+        Of several it is the one that the cluster shows which has started a job from it, if other
+        witnesses alone show each of the others.
+
+        Args:
+            by: Clusters that show a job which started from it.
+        """
+        prefix = savepoint_prefix(uri)
+        found = {} if prefix in _FIXED else self.known.get(prefix, {})
+        here = [job_id for job_id, own in found.items() if not {*own}.isdisjoint(by) or not own]
+        left = [*found] if len(found) == 1 else here
+        return left[0] if len(left) == 1 else None
 
 
 def fitting(

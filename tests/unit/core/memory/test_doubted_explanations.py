@@ -71,6 +71,17 @@ def test_a_savepoint_that_may_be_of_two_jobs_shows_the_stop_of_neither() -> None
     assert missed(before, after) == [EMPTIED]
 
 
+@pytest.mark.parametrize(("by", "asked"), [("http://other:8081", []), (REST, [EMPTIED])])
+def test_a_savepoint_is_of_the_job_of_the_cluster_that_started_another_one_from_it(
+    by, asked
+) -> None:
+    """Of many jobs two ids begin alike by chance; that cluster ran only one of them."""
+    twin, shown = a_directory(2, job="a" * 31 + "b"), a_job("a" * 31 + "b", by=by)
+    before = seen(0, OTHER, a_directory(1), twin, jobs=(*SESSION, shown))
+    after = seen(1, OTHER, twin, jobs=(from_savepoint(), SESSION[1], shown), stops=STOPPED)
+    assert missed(before, after) == asked
+
+
 def test_a_job_that_went_on_after_the_savepoint_was_not_stopped_with_it() -> None:
     """Where some task fails while the job stops, Flink restarts it from a checkpoint.
 
@@ -405,6 +416,19 @@ def test_a_full_one_whose_job_has_a_successor_from_its_savepoint_asks_nothing() 
     own = a_directory(6, job=NEXT, stored=0.7)
     assert claimed(own, job=from_savepoint()) == []
     assert claimed(own, job=from_savepoint(), is_self_contained=False) == [EMPTIED]
+
+
+@pytest.mark.parametrize(("by", "asked"), [("http://other:8081", []), (REST, [EMPTIED])])
+def test_a_full_one_asks_where_the_savepoint_may_be_of_another_job_of_its_cluster(
+    by, asked
+) -> None:
+    """Both ids begin with its six digits."""
+    own, twin = a_directory(6, job=NEXT, stored=0.7), a_job("a" * 31 + "b", by=by)
+    story = (
+        seen(0, OTHER, a_directory(1, is_self_contained=True), jobs=(a_job(), twin)),
+        seen(1, OTHER, own, jobs=(from_savepoint(), twin)),
+    )
+    assert missed(*story) == asked
 
 
 def test_a_full_one_whose_successor_was_succeeded_in_turn_asks_nothing() -> None:
