@@ -35,14 +35,9 @@ def seen_lineage(
     at: datetime,
 ) -> LineageMemory:
     """Return the edges that a cycle saw, and the jobs that resources ran."""
-    lives = _Lives(tuple(known), at)
-    places = _Places(marked)
-    found = (
-        _continuation(edge, places, at)
-        for job in jobs.values()
-        for edge in _edges(job, marked, places, aliases=aliases, lives=lives)
-        if edge[0] not in job.directories or edge[1] not in job.directories
-    )
+    by_folder = {each.folder: each for each in marked.checkpoints}
+    edges = _Edges(marked, by_folder, aliases, at, _Lives(tuple(known), at))
+    found = (each for job in jobs.values() for each in edges.of(job))
     names = {each for facts in seen.ha_after for each in facts.names}
     configured = sets_of(
         (job_id, path)
@@ -70,94 +65,77 @@ def seen_lineage(
     )
 
 
-def _continuation(edge: _Edge, places: _Places, at: datetime) -> Continuation:
-    older, newer, source, origin = edge
-    if origin is None:
-        return Continuation(older=str(older), newer=str(newer), source=source, seen_at=at)
-    found = places.checkpoint_at(origin.place)
-    number = origin.number if found is None else found.checkpoint_id
-    return Continuation(
-        older=str(older),
-        newer=str(newer),
-        source=source,
-        checkpoint=str(origin.place),
-        checkpoint_id=number if origin.number in {None, number} else None,
-        stored_at=None if found is None else found.modified_at,
-        restored_at=origin.restored_at,
-        seen_at=at,
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class _Origin:
-    place: Location
-    number: int | None
-    restored_at: datetime | None = None
+class _Edges:
+    marked: Mark
+    checkpoints: Mapping[Location, Checkpoint]
+    aliases: Sequence[Alias]
+    at: datetime
+    lives: _Lives
 
+    def of(self, job: JobEvidence) -> Iterator[Continuation]:
+        """Yield the edges between a job and others, or its savepoints."""
+        named = {folder for each in job.own_checkpoints for folder in each.files}
+        older = {self._node_of(folder) for folder in named} - set(job.directories)
+        for own in job.directories:
+            for source, place, number, restored_at in self._origins(job):
+                node, found = self._node_of(place), self.checkpoints.get(place)
+                known = number if found is None else found.checkpoint_id
+                if node not in job.directories:
+                    yield Continuation(
+                        older=str(node),
+                        newer=str(own),
+                        source=source,
+                        checkpoint=str(place),
+                        checkpoint_id=known if number in {None, known} else None,
+                        stored_at=None if found is None else found.modified_at,
+                        restored_at=restored_at,
+                        seen_at=self.at,
+                    )
+            for each in older:
+                yield self._edge(each, own, ContinuationSource.REFERENCE)
+        for own in job.directories[:1]:
+            for source, savepoint in self._savepoints(job):
+                yield self._edge(own, savepoint, source)
 
-class _Places:
-    def __init__(self, marked: Mark) -> None:
-        self._owners = marked.owners.keys
-        self._checkpoints = {each.folder: each for each in marked.checkpoints}
+    def _edge(self, older: Location, newer: Location, source: ContinuationSource) -> Continuation:
+        return Continuation(older=str(older), newer=str(newer), source=source, seen_at=self.at)
 
-    def checkpoint_at(self, place: Location) -> Checkpoint | None:
-        return self._checkpoints.get(place)
-
-    def node_of(self, place: Location) -> Location:
+    def _node_of(self, place: Location) -> Location:
         for each in place.upwards():
-            if each in self._owners:
+            if each in self.marked.owners.keys:
                 return each
-            if each in self._checkpoints:
-                return self._checkpoints[each].directory or each
+            if each in self.checkpoints:
+                return self.checkpoints[each].directory or each
         return job_directory_of(place) or place
 
+    def _origins(self, job: JobEvidence) -> Iterator[_Origin]:
+        for shown in (facts.restored for facts in job.facts):
+            place = None if shown is None else place_of(shown.external_path, self.aliases)
+            if shown is not None and place is not None:
+                yield ContinuationSource.REST, place, shown.id, shown.restored_at
+        for snapshot in job.snapshots:
+            for each in snapshot.restored:
+                place = place_of(resolve(each.path, snapshot.checkpoint_dir), self.aliases)
+                if place is not None:
+                    yield ContinuationSource.REGISTRY, place, each.id, None
 
-_Edge = tuple[Location, Location, ContinuationSource, _Origin | None]
-
-
-def _edges(
-    job: JobEvidence, marked: Mark, places: _Places, *, aliases: Sequence[Alias], lives: _Lives
-) -> Iterator[_Edge]:
-    for source, origin in _origins(job, aliases):
-        for own in job.directories:
-            yield places.node_of(origin.place), own, source, origin
-    named = {folder for each in job.own_checkpoints for folder in each.files}
-    for older in {places.node_of(folder) for folder in named} - set(job.directories):
-        for own in job.directories:
-            yield older, own, ContinuationSource.REFERENCE, None
-    for own in job.directories[:1]:
-        for source, savepoint in _savepoints(job, marked.checkpoints, aliases, lives):
-            yield own, savepoint, source, None
-
-
-def _origins(
-    job: JobEvidence, aliases: Sequence[Alias]
-) -> Iterator[tuple[ContinuationSource, _Origin]]:
-    for shown in (facts.restored for facts in job.facts):
-        place = None if shown is None else place_of(shown.external_path, aliases)
-        if shown is not None and place is not None:
-            yield ContinuationSource.REST, _Origin(place, shown.id, shown.restored_at)
-    for snapshot in job.snapshots:
-        for each in snapshot.restored:
-            place = place_of(resolve(each.path, snapshot.checkpoint_dir), aliases)
-            if place is not None:
-                yield ContinuationSource.REGISTRY, _Origin(place, each.id)
+    def _savepoints(self, job: JobEvidence) -> Iterator[tuple[ContinuationSource, Location]]:
+        """Yield the savepoints of a job: those that REST reports, and those named after its id."""
+        for facts in job.facts:
+            for each in facts.checkpoints:
+                place = place_of(each.external_path, self.aliases) if each.is_savepoint else None
+                if place is not None and each.is_completed:
+                    yield ContinuationSource.REST, place
+        for one in self.marked.checkpoints:
+            if one.directory is None and savepoint_may_be_of(str(one.folder), job.job_id):
+                yield ContinuationSource.SAVEPOINT_NAME, one.folder
+                if is_made_by(one, job) and self.lives.include(job, one):
+                    yield ContinuationSource.SAVEPOINT_CONTENTS, one.folder
 
 
-def _savepoints(
-    job: JobEvidence, checkpoints: Iterable[Checkpoint], aliases: Sequence[Alias], lives: _Lives
-) -> Iterator[tuple[ContinuationSource, Location]]:
-    """Yield the savepoints of a job: those that REST reports, and those named after its id."""
-    for facts in job.facts:
-        for each in facts.checkpoints:
-            place = place_of(each.external_path, aliases) if each.is_savepoint else None
-            if place is not None and each.is_completed:
-                yield ContinuationSource.REST, place
-    for checkpoint in checkpoints:
-        if checkpoint.directory is None and savepoint_may_be_of(str(checkpoint.folder), job.job_id):
-            yield ContinuationSource.SAVEPOINT_NAME, checkpoint.folder
-            if is_made_by(checkpoint, job) and lives.include(job, checkpoint):
-                yield ContinuationSource.SAVEPOINT_CONTENTS, checkpoint.folder
+_Origin = tuple[ContinuationSource, Location, int | None, datetime | None]
+"""Source, place, id and time of a restore, as far as they are known."""
 
 
 def is_made_by(savepoint: Checkpoint, job: JobEvidence) -> bool:
