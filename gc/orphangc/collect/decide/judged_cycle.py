@@ -36,7 +36,7 @@ from orphangc.core.lineage.expired_checkpoint import written_times
 from orphangc.core.memory.compare_cycles import CycleComparison, compared
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import DirectoryLayout, JobId
-from orphangc.core.world.known_world import OutsidePath, World
+from orphangc.core.world.known_world import World
 
 
 def marked_cycle(
@@ -100,16 +100,18 @@ def judged_cycle(
     jobs = _changed_elsewhere(jobs, environment, changes)
     listing_time = listed_at(seen, environment.storage)
     folders = survey.surveyed.savepoints if survey and listing_time is None else None
+    world = world_of(seen, environment, paths)
     sighting = sighting_of(
         seen,
         marked,
         jobs=jobs,
         environment=environment,
         before=before.memory,
+        world=world,
         savepoint_folders=folders,
     )
     comparison = compared(before.memory, sighting, before.given)
-    now = _evidence_now(seen, environment, paths, before=before, halted=halted)
+    now = _evidence_now(seen, environment, world, before=before, halted=halted)
     evidence = replace(now, listed_at=listing_time, lost=comparison.facts)
     fixed_ids = comparison.memory.lineage.fixed_ids
     beside = jobs_beside(seen, marked, jobs, changes, fixed_ids=fixed_ids)
@@ -120,7 +122,7 @@ def judged_cycle(
         judged=judge_all([*jobs.values(), *working], evidence),
         beside=beside,
         evidence=evidence,
-        world=world_of(seen, environment, paths),
+        world=world,
         comparison=comparison,
     )
 
@@ -136,7 +138,7 @@ def _changed_elsewhere(
 def _evidence_now(
     seen: Observation,
     environment: Environment,
-    paths: Sequence[OutsidePath],
+    world: World,
     *,
     before: Recalled,
     halted: str | None,
@@ -145,9 +147,9 @@ def _evidence_now(
     is_tested = environment.storage.is_tested
     return replace(
         cycle_evidence(seen, is_tested_storage=is_tested, halted=halted or before.halted),
-        empty_places=empty_places(seen, environment),
+        empty_places=empty_places(world, environment),
         unreached_places=unreached_places(seen, environment),
-        unsearched_storages=unsearched_storages(seen, paths),
+        unsearched_storages=unsearched_storages(seen, world.outside),
         memory_problem=before.memory_problem,
         state_problem=before.state_problem,
         written_at=written_times(before.memory.expired),

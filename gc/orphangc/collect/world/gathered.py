@@ -40,14 +40,14 @@ def world_of(
     )
 
 
-def empty_places(seen: Observation, environment: Environment) -> tuple[str, ...]:
+def empty_places(world: World, environment: Environment) -> tuple[str, ...]:
     """Return the searched places without a checkpoint that no one stated to be empty.
 
     The parent folders of the storage root exist for certain, so they are none of them.
     """
     return tuple(
         each.uri
-        for each in searched_places(seen, environment)
+        for each in world.places
         if lacks_checkpoints(
             each, is_stated_empty=environment.settings.is_confirmed_empty(canonical(each.uri))
         )

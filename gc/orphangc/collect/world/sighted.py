@@ -15,7 +15,6 @@ from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.exporters import SeenExports
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.observe.storage_search import FoundInStorage
-from orphangc.collect.world.gathered import searched_places, searched_storages
 from orphangc.collect.world.sighted_lineage import seen_lineage
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts
@@ -39,7 +38,7 @@ from orphangc.core.memory.unlocated_jobs import UNREAD
 from orphangc.core.model.job_folders import CHECKPOINT
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobState
-from orphangc.core.world.known_world import Searched, SearchedPlace
+from orphangc.core.world.known_world import Searched, World
 
 
 def sighting_of(
@@ -49,6 +48,7 @@ def sighting_of(
     jobs: Mapping[str, JobEvidence],
     environment: Environment,
     before: WorldMemory,
+    world: World,
     savepoint_folders: Collection[str] | None = None,
 ) -> Sighting:
     """Return what the cycle saw.
@@ -61,7 +61,6 @@ def sighting_of(
     settings = environment.settings
     at = seen.time.now or seen.time.local
     bases = [base.location for base in environment.bases]
-    storages = tuple(_storages(seen, environment))
     marked = _spelled_as(bases[0], marked)
     directories = _directories(marked, jobs, bases, storages=seen.storages, at=at)
     present, aliases, owners = _present(marked, seen), settings.aliases, marked.owners.keys.keys()
@@ -69,9 +68,7 @@ def sighting_of(
         at=at,
         root=str(bases[0]),
         state=settings.state,
-        places=_places(
-            seen, marked, environment, storages=storages, directories=directories, before=before
-        ),
+        places=tuple(_places(world, environment, directories=directories, before=before)),
         directories=directories,
         present=present,
         jobs=tuple(_jobs(seen, marked, jobs.values())),
@@ -96,24 +93,6 @@ def sighting_of(
 def _present(marked: Mark, seen: Observation) -> frozenset[str]:
     unreadable = (each.uri.removesuffix(f"/{METADATA_NAME}") for each in seen.unreadable)
     return frozenset({*(str(one.folder) for one in marked.checkpoints), *unreadable})
-
-
-def _places(
-    seen: Observation,
-    marked: Mark,
-    environment: Environment,
-    *,
-    storages: tuple[SeenPlace, ...],
-    directories: Sequence[RememberedDirectory],
-    before: WorldMemory,
-) -> tuple[SeenPlace, ...]:
-    places = [_seen(each) for each in searched_places(seen, environment) if each.kind != REPORTED]
-    recorded = {each.uri for directory in directories for each in directory.checkpoints}
-    return (
-        *_with_others(places, marked.checkpoints, recorded),
-        *storages,
-        *_reported_places(directories, before, (*places, *storages)),
-    )
 
 
 def _spelled_as(base: Location, marked: Mark) -> Mark:
@@ -221,47 +200,41 @@ def _depends_on(checkpoint: Checkpoint, owners: Mapping[Location, str]) -> set[L
 # --- places
 
 
-def _seen(place: SearchedPlace) -> SeenPlace:
-    """Return a searched place as the memory keeps it, without its checkpoints' names."""
-    return SeenPlace(
-        uri=place.uri,
-        kind=place.kind,
-        device=place.device,
-        checkpoints=place.checkpoints,
-        job_directories=place.job_directories or 0,
-    )
+def _places(
+    world: World,
+    environment: Environment,
+    *,
+    directories: Sequence[RememberedDirectory],
+    before: WorldMemory,
+) -> Iterator[SeenPlace]:
+    """Yield the searched places and storages, and the directories outside all of these.
 
-
-def _storages(seen: Observation, environment: Environment) -> Iterator[SeenPlace]:
+    The latter are places of their own.
+    """
     settings = environment.settings
     named = (settings.root, *settings.extra_roots, *settings.siblings)
     given = [canonical(uri) for uri in named if uri not in settings.named_by_flink]
-    for each in searched_storages(seen):
-        place = canonical(each.uri)
+    places = [each for each in world.places if each.kind != REPORTED]
+    for each in places:
         yield SeenPlace(
             uri=each.uri,
+            kind=each.kind,
+            device=each.device,
+            checkpoints=each.checkpoints,
+            job_directories=each.job_directories or 0,
+        )
+    for storage in world.storages:
+        place = canonical(storage.uri)
+        yield SeenPlace(
+            uri=storage.uri,
             kind=STORAGE,
             device=environment.device_of(place),
-            checkpoints=each.checkpoints,
-            keys=each.keys,
+            checkpoints=storage.checkpoints,
+            keys=storage.keys,
             is_stated=any(place.contains(one) for one in given),
-            left_out=each.left_out,
+            left_out=storage.left_out,
         )
-
-
-def _with_others(
-    places: Sequence[SeenPlace], checkpoints: Sequence[Checkpoint], recorded: Collection[str]
-) -> Iterator[SeenPlace]:
-    left = sorted({str(one.folder) for one in checkpoints} - set(recorded))
-    for place in places:
-        yield replace(place, others=tuple(each for each in left if is_within(each, [place.uri])))
-
-
-def _reported_places(
-    directories: Sequence[RememberedDirectory], before: WorldMemory, places: Sequence[SeenPlace]
-) -> Iterator[SeenPlace]:
-    """Yield the directories outside all places, which are places of their own."""
-    searched = {each.uri for each in places}
+    searched = {*(each.uri for each in places), *(each.uri for each in world.storages)}
     found = {each.place: len(each.checkpoints) for each in directories}
     known = {each.place: 0 for each in before.directories if each.place == each.uri}
     for uri, count in sorted((known | found).items()):

@@ -172,7 +172,7 @@ class _After:
                 yield self._place(each, None)
 
     def _place(self, now: SeenPlace, known: RememberedPlace | None) -> RememberedPlace:
-        others = sorted(now.others)
+        others = self._others_in(now)
         return RememberedPlace.like(
             now,
             device=now.device or (None if known is None else known.device),
@@ -188,6 +188,12 @@ class _After:
                 or (Condition.CLOSED_WORLD, now.uri) in self.acknowledged
             ),
         )
+
+    def _others_in(self, place: SeenPlace) -> list[str]:
+        """Return the checkpoints of a place that no directory of the memory holds."""
+        recorded = {one.uri for each in self.sighting.directories for one in each.checkpoints}
+        left = () if place.kind == STORAGE else self.sighting.present - recorded
+        return sorted(each for each in left if is_within(each, [place.uri]))
 
     def reports(self) -> Iterator[RememberedReport]:
         for each in reports_after(self.cycles):

@@ -17,7 +17,6 @@ class SeenPlace:
 
     Attributes:
         checkpoints: Number of checkpoints in it; ``None`` if it could not be searched.
-        others: Folders of its checkpoints in no remembered directory.
         is_stated: Whether a person named a storage in the settings that state a closed world.
         left_out: Parts of a storage, or all of it, that a person states to hold no checkpoint.
     """
@@ -27,7 +26,6 @@ class SeenPlace:
     device: str | None = None
     checkpoints: int | None = 0
     job_directories: int = 0
-    others: tuple[str, ...] = ()
     keys: int | None = None
     is_stated: bool = False
     left_out: tuple[str, ...] = ()

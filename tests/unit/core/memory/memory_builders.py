@@ -113,7 +113,6 @@ def seen(
             device=(devices or {}).get(uri),
             checkpoints=sum(len(each.checkpoints) for each in stamped if each.place == uri)
             + len(others) * (uri == EXTRA),
-            others=others if uri == EXTRA else (),
         )
         for uri in sorted(
             {ROOT, *(each.place for each in found), *(() if not others else (EXTRA,))}
