@@ -39,7 +39,7 @@ from orphangc.core.memory.remembered import RememberedPlace, StandingFact, World
 from orphangc.core.memory.seen_cycles import STORAGE
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.joined_facts import table
-from orphangc.core.world.known_states import KnownState, later_state, other_state
+from orphangc.core.world.known_states import KnownState
 from orphangc.core.world.known_world import World, WorldChange
 from orphangc.errors import StorageUnreachableError
 
@@ -264,9 +264,13 @@ def _losses(
         yield _Loss(marker.state, problem, marker.since)
     lost = (each for each in memory.standing if each.condition == Condition.STATE_LOST)
     times = [each.since for each in lost if each.what.startswith(_SET_BACK)]
-    later = later_state(memory.states, memory.written_at, known)
-    if later is not None and later.remembered_at is not None:
-        times.append(later.remembered_at)
+    times += [
+        each.remembered_at
+        for each in known
+        if each.remembered_at is not None
+        and each.states.intersection(memory.states)
+        and (memory.written_at is None or memory.written_at < each.remembered_at)
+    ]
     if times:
         since = max(times)
         problem = (
@@ -274,14 +278,15 @@ def _losses(
             f" {since:%Y-%m-%dT%H:%M:%SZ} left in it; restore what it was then"
         )
         yield _Loss(f"{_SET_BACK}{since:%Y%m%dT%H%M%S%fZ}", problem, since)
-    other = other_state(own, known)
-    if other is not None:
-        what = min(other.states)
-        problem = (
-            f"{other.source} used state {what}, and {found.place} holds another one, which"
-            " knows neither its tombstones nor its memory: give that one with --state or restore it"
-        )
-        yield _Loss(what, problem, other.at, sorted(other.states))
+    for other in known:
+        if other.states.isdisjoint(own):
+            what = min(other.states)
+            problem = (
+                f"{other.source} used state {what}, and {found.place} holds another one, which"
+                " knows neither its tombstones nor its memory: give that one with --state or"
+                " restore it"
+            )
+            yield _Loss(what, problem, other.at, sorted(other.states))
 
 
 def with_expiries(

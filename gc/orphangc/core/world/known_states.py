@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -43,30 +43,3 @@ def known_state(
         return ()
     known = frozenset(states)
     return (KnownState(states=known, at=at, source=source, remembered_at=remembered_at),)
-
-
-def other_state(own: Iterable[str], known: Iterable[KnownState]) -> KnownState | None:
-    """Return the source of a state location that is not this one, ``None`` if there is none.
-
-    Args:
-        own: Identifiers of this one; none if it was never written.
-    """
-    here = set(own)
-    return next((each for each in known if not each.states & here), None)
-
-
-def later_state(
-    own: Iterable[str], written_at: datetime | None, known: Iterable[KnownState]
-) -> KnownState | None:
-    """Return the source that knows this state location at a later time, or ``None``."""
-    here = set(own)
-    return next(
-        (
-            each
-            for each in known
-            if each.states & here
-            and each.remembered_at is not None
-            and (written_at is None or written_at < each.remembered_at)
-        ),
-        None,
-    )
