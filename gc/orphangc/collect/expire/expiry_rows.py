@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
@@ -85,30 +84,18 @@ def _unknown(checkpoint: LineageCheckpointPart) -> StoredObject:
 
 def expiry_plan(cycle: Cycle, report: LineageReport, rows: pa.RecordBatch) -> Plan:
     """Return the unsigned plan of ``expire``: that of its cycle, with verdicts on checkpoints."""
-    cells: Counter[tuple[str, str, str]] = Counter()
-    sizes: Counter[tuple[str, str, str]] = Counter()
-    for row in rows.select(["scope", "action", "reason", "size"]).to_pylist():
-        cell = (row["scope"], row["action"], row["reason"])
-        cells[cell] += 1
-        sizes[cell] += row["size"]
-    tallies = tuple(
-        Tally.model_validate(
-            {
-                "scope": cell[0],
-                "action": cell[1],
-                "reason": cell[2],
-                "objects": cells[cell],
-                "bytes": sizes[cell],
-            }
-        )
-        for cell in sorted(cells)
-    )
+    cell = ["scope", "action", "reason"]
+    sums = pa.table(rows).group_by(cell).aggregate([("size", "sum"), ([], "count_all")])
+    tallies = [
+        Tally(objects=each.pop("count_all"), bytes=each.pop("size_sum"), **each)
+        for each in sums.sort_by([(name, "ascending") for name in cell]).to_pylist()
+    ]
     changes = {
-        "tallies": tallies,
+        "tallies": tuple(tallies),
         "expiry": report,
         "unneeded": None,
         "objects_listed": rows.num_rows,
-        "bytes_listed": sum(sizes.values()),
+        "bytes_listed": sum(each.bytes for each in tallies),
         "reported": (),
         "extras": None,
     }

@@ -126,9 +126,13 @@ class CheckpointFate:
 
     checkpoint: LineageCheckpoint
     lineage: Lineage
-    action: RetentionAction
     reason: RetentionReason
     why: str = ""
+
+    @property
+    def action(self) -> RetentionAction:
+        """Return what the reason means for it."""
+        return RetentionAction.EXPIRE if self.reason in _EXPIRING else RetentionAction.KEEP
 
     @property
     def is_needed(self) -> bool:
@@ -230,14 +234,7 @@ def _fate(checkpoint: LineageCheckpoint, lineage: Lineage, facts: RetentionFacts
         policy=facts.policy or _NO_POLICY,
     )
     reason, why = next(said for rule in RULES if (said := rule(case)) is not None)
-    is_going = reason in _EXPIRING
-    return CheckpointFate(
-        checkpoint=checkpoint,
-        lineage=lineage,
-        action=RetentionAction.EXPIRE if is_going else RetentionAction.KEEP,
-        reason=reason,
-        why=why,
-    )
+    return CheckpointFate(checkpoint=checkpoint, lineage=lineage, reason=reason, why=why)
 
 
 _NO_JOB = LineageJob(key="", job_id="", places=(), state=JobState.UNKNOWN)

@@ -126,7 +126,7 @@ def _is_place_missed(
     place: RememberedPlace, memory: WorldMemory, lost: Mapping[str, Sequence[RememberedCheckpoint]]
 ) -> bool:
     own = (each.uri for each in memory.directories if each.place == place.uri)
-    return place.has_more_others or bool(place.others) or any(uri in lost for uri in own)
+    return bool(place.others) or any(uri in lost for uri in own)
 
 
 def _place_lost(place: RememberedPlace, cycles: SeenCycles, *, is_named: bool) -> LostFact:
