@@ -683,9 +683,7 @@ def _resources_of_one_name(patch: _Patch) -> None:
     """Take each resource of a name for the one that was once given up by that name (R41)."""
     facts = lineage_facts.retention_facts
     patch.setattr(
-        assemble_report,
-        "retention_facts",
-        lambda *known: replace(facts(*known), unclear=frozenset()),
+        lineage_facts, "retention_facts", lambda *known: replace(facts(*known), unclear=frozenset())
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.held_bytes import HeldBytes, HeldBytesPass, NamedFiles
-from orphangc.collect.expire.lineage_facts import CycleLineages, cycle_lineages, retention_facts
+from orphangc.collect.expire.lineage_facts import CycleLineages, cycle_lineages
 from orphangc.collect.expire.savepoint_folders import (
     NO_SAVEPOINTS,
     SavepointFolders,
@@ -24,7 +24,7 @@ from orphangc.core.documents.lineage_report import (
     LineageReport,
     UnneededPart,
 )
-from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionAction, fates_of
+from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionAction
 from orphangc.core.lineage.lineage_graph import Lineage
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.types import Reason
@@ -53,13 +53,12 @@ def lineage_report(
     settings = environment.settings
     savepoints = _savepoints(cycle, policy, environment)
     known = cycle_lineages(cycle, policy=policy, savepoints=savepoints)
-    facts = retention_facts(cycle, policy, known.hidden)
-    fates = fates_of(known.lineages, facts)
+    fates = known.fates()
     is_now = cycle.evidence.listed_at is None
     known = known.without(
         incomplete(fates, known.by_folder, environment, settings.aliases, is_listed_now=is_now)
     )
-    fates = fates_of(known.lineages, facts)
+    fates = known.fates()
     weighed = _weighed(known, fates, environment.engine, environment.progress)
     base = cycle.mark.owners.base
     beside = {each.checkpoint.uri: _beside(each, base, savepoints) for each in fates}
@@ -214,7 +213,7 @@ def _checkpoint_part(fate: CheckpointFate, size: int) -> LineageCheckpointPart:
 def unneeded_part(cycle: Cycle, engine: Engine, progress: Progress) -> UnneededPart:
     """Return what nothing living needs; only a part of all takes a pass over the listing."""
     known = cycle_lineages(cycle, asks_usage=False)
-    fates = fates_of(known.lineages, retention_facts(cycle, None, known.hidden))
+    fates = known.fates()
     part = counted_unneeded(fates)
     if not part.checkpoints:
         return part

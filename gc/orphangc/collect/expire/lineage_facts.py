@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, canonical, place_of
@@ -22,7 +22,12 @@ from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.decision.judge import Judgement, is_over
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.groups import grouped
-from orphangc.core.lineage.checkpoint_fates import HiddenOrigin, RetentionFacts
+from orphangc.core.lineage.checkpoint_fates import (
+    CheckpointFate,
+    HiddenOrigin,
+    RetentionFacts,
+    fates_of,
+)
 from orphangc.core.lineage.continuation import (
     Continuation,
     ContinuationSource,
@@ -52,14 +57,18 @@ class CycleLineages:
     Attributes:
         lineages: All of them, the one without a sign of life for longest first.
         by_folder: Every checkpoint that was read, by its folder.
-        hidden: Jobs that may live and whose origin is not known.
+        facts: What the fates of all of them depend on.
         impossible: Statements of the policy that cannot be true, as sentences.
     """
 
     lineages: tuple[Lineage, ...]
     by_folder: dict[str, Checkpoint]
-    hidden: tuple[HiddenOrigin, ...]
+    facts: RetentionFacts
     impossible: tuple[str, ...] = ()
+
+    def fates(self) -> tuple[CheckpointFate, ...]:
+        """Return the fate of every checkpoint, oldest lineage first."""
+        return fates_of(self.lineages, self.facts)
 
     def without(self, folders: Collection[str]) -> CycleLineages:
         """Return the lineages, where the checkpoints in some folders count as not restorable."""
@@ -72,6 +81,38 @@ class CycleLineages:
             return replace(lineage, checkpoints=tuple(checkpoints))
 
         return replace(self, lineages=tuple(map(judged, self.lineages)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """What a cycle knows of the jobs that it judges, and of those beside.
+
+    Attributes:
+        found: Evidence by job key.
+        over: Keys of the jobs that are over.
+        records: What earlier cycles learned, by job id.
+        single: Keys of the jobs each of whose runs began with one checkpoint, or its own.
+        resources: Names of the resources that ran each job, by job id.
+    """
+
+    cycle: Cycle
+    found: Mapping[str, JobEvidence]
+    over: frozenset[str]
+    records: Mapping[str, Sequence[RememberedJob]]
+    single: frozenset[str]
+    resources: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, cycle: Cycle) -> _Jobs:
+        found = {**cycle.known.beside, **cycle.known.jobs}
+        over = frozenset(key for key, job in found.items() if _is_over(job, cycle))
+        records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
+        single = _of_one_origin(found, cycle, records)
+        return cls(cycle, found, over, records, single, cycle.remembered.lineage.resources)
+
+    def known(self, job: JobEvidence) -> Sequence[RememberedJob]:
+        """Return what earlier cycles learned of the jobs of its id."""
+        return self.records.get(job.job_id, ())
 
 
 def cycle_lineages(
@@ -87,40 +128,18 @@ def cycle_lineages(
         asks_usage: Whether it is asked if living jobs need foreign files, which a policy must know
             and which may list single folders.
     """
-    resources = cycle.remembered.lineage.resources
-    found = {**cycle.known.beside, **cycle.known.jobs}
-    over = {key for key, job in found.items() if _is_over(job, cycle)}
-    records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
-    single = _of_one_origin(found, cycle, records)
-    jobs = [
-        _job(
-            job,
-            cycle,
-            records.get(job.job_id, []),
-            resources=resources.get(job.job_id, ()),
-            is_job_over=key in over,
-            asks_usage=asks_usage and key not in over,
-            has_one_origin=key in single,
-        )
-        for key, job in found.items()
-    ]
+    known = _Jobs.of(cycle)
+    jobs = [_job(job, known, asks_usage=asks_usage) for job in known.found.values()]
     free = {job.key for job in jobs if job.is_self_sustained or not asks_usage}
-    holds = holds_of(cycle, over, self_sustained=free)
-    checkpoints = _checkpoints(cycle, holds, savepoints)
-    edges, problems = _edges(
-        cycle,
-        jobs,
-        checkpoints,
-        {e.job_id for e in cycle.known.jobs.values() if _began_anew(e, records.get(e.job_id, []))},
-        stated={} if policy is None else policy.continued,
-        clock_skew=cycle.seen.settings.margins.clock_skew,
-    )
+    holds = holds_of(cycle, known.over, self_sustained=free)
+    checkpoints = list(_checkpoints(cycle, holds, savepoints))
+    stated = {} if policy is None else policy.continued
+    edges, problems = _edges(known, jobs, checkpoints, stated)
+    hidden = hidden_origins(known, _stated_origins(jobs, edges))
     return CycleLineages(
         lineages=lineages_of(jobs, checkpoints, edges, fixed_ids(cycle)),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
-        hidden=hidden_origins(
-            found.values(), cycle, over=over, stated=_stated_origins(jobs, edges), single=single
-        ),
+        facts=retention_facts(cycle, policy, hidden),
         impossible=tuple(problems),
     )
 
@@ -131,7 +150,7 @@ def _is_over(job: JobEvidence, cycle: Cycle) -> bool:
 
 def _checkpoints(
     cycle: Cycle, holds: CheckpointHolds, savepoints: SavepointFolders
-) -> list[LineageCheckpoint]:
+) -> Iterator[LineageCheckpoint]:
     read = (*cycle.seen.first, *cycle.seen.second)
     stored = {(str(each.folder), each.sha256) for part in read for each in part.checkpoints}
     expired = {
@@ -140,40 +159,50 @@ def _checkpoints(
         if each.is_in_quarantine and (each.uri, each.sha256) not in stored
     }
     of_others = cycle.seen.quarantined - {canonical(uri) for uri, _ in (*stored, *expired)}
-    return [
-        _checkpoint(
-            each,
-            cycle,
-            holds.of(each.folder),
-            expired,
-            savepoints,
-            is_of_another=each.folder in of_others,
+    base = cycle.mark.owners.base
+    for each in cycle.mark.checkpoints:
+        identity, is_of_another = (str(each.folder), each.sha256), each.folder in of_others
+        written_at = cycle.evidence.written_at.get(identity, each.modified_at)
+        is_back = each.modified_at is not None and written_at != each.modified_at
+        is_ordered = each.deleted_on is not None and not each.is_unclaimed
+        is_away = is_of_another or identity in expired
+        obstacle = savepoints.obstacles.get(each.folder, _SCATTERED)
+        yield LineageCheckpoint(
+            uri=str(each.folder),
+            place=str(each.directory or each.folder),
+            checkpoint_id=each.checkpoint_id,
+            is_savepoint=each.directory is None or each.is_savepoint is True,
+            stored_at=written_at if is_back else each.modified_at,
+            sha256=each.sha256,
+            is_restorable=not is_away and _is_restorable(each, cycle, savepoints),
+            is_collectable=not is_of_another and _is_collectable(each, base, savepoints),
+            obstacle=_OF_ANOTHER if is_of_another else obstacle,
+            holds=tuple(holds.of(each.folder)),
+            deleted_on=frozenset(each.deleted_on or ()) if is_ordered else None,
+            expired_at=expired.get(identity),
+            put_back_at=each.modified_at if is_back else None,
         )
-        for each in cycle.mark.checkpoints
-    ]
 
 
 def _edges(
-    cycle: Cycle,
+    found: _Jobs,
     jobs: Sequence[LineageJob],
     checkpoints: Sequence[LineageCheckpoint],
-    from_nothing: set[str],
-    *,
     stated: Mapping[str, str],
-    clock_skew: timedelta,
 ) -> tuple[list[Continuation], list[str]]:
-    known = cycle.remembered.lineage
-    unique = Counter(job.job_id for job in jobs if job.job_id)
-    directories = {
-        job.job_id: job.places[0] for job in jobs if job.places and unique[job.job_id] == 1
+    cycle, known = found.cycle, found.cycle.remembered.lineage
+    from_nothing = {
+        each.job_id for each in cycle.known.jobs.values() if _began_anew(each, found.known(each))
     }
+    unique = Counter(job.job_id for job in jobs if job.job_id)
+    unlike = {job.job_id: job for job in jobs if job.places and unique[job.job_id] == 1}
+    directories = {job_id: job.places[0] for job_id, job in unlike.items()}
     ran = resource_continuations(known.resource_jobs, directories, from_nothing)
     shown = ShownOrigins(
         edges=known.continuations,
         from_nothing=from_nothing - fixed_ids(cycle),
-        clock_skew=clock_skew,
+        clock_skew=cycle.seen.settings.margins.clock_skew,
     )
-    unlike = {job.job_id: job for job in jobs if job.job_id in directories}
     more, problems = stated_continuations(
         stated, unlike, checkpoints, at=cycle.evidence.now, shown=shown
     )
@@ -212,16 +241,8 @@ def fixed_ids(cycle: Cycle) -> frozenset[str]:
     return frozenset(cycle.remembered.lineage.fixed_ids)
 
 
-def _job(
-    job: JobEvidence,
-    cycle: Cycle,
-    known: list[RememberedJob],
-    *,
-    resources: tuple[str, ...],
-    is_job_over: bool,
-    asks_usage: bool,
-    has_one_origin: bool,
-) -> LineageJob:
+def _job(job: JobEvidence, jobs: _Jobs, *, asks_usage: bool) -> LineageJob:
+    cycle, known, is_job_over = jobs.cycle, jobs.known(job), job.key in jobs.over
     is_end_known = is_job_over and not job.is_id_fixed and job.job_id not in fixed_ids(cycle)
     own = placed(known, job.directories)
     ended_as, ended_at = _end_of(job, own, cycle.evidence.now) if is_end_known else _NO_END
@@ -243,9 +264,11 @@ def _job(
         started_at=_started_at(job, own),
         is_running_throughout=all(job.sides) and all(e.status == _RUNNING for e in job.facts),
         may_recur=job.is_id_fixed,
-        has_one_origin=has_one_origin,
-        resources=resources,
-        is_self_sustained=_is_self_sustained(job, cycle) if asks_usage else None,
+        has_one_origin=job.key in jobs.single,
+        resources=jobs.resources.get(job.job_id, ()),
+        is_self_sustained=_is_self_sustained(job, cycle)
+        if asks_usage and not is_job_over
+        else None,
         recovers_from_its_own=recovers_from_its_own(job),
         ended_as=ended_as,
         ended_after=None
@@ -308,39 +331,6 @@ def _is_reported(record: RememberedJob) -> bool:
     return len(record.ended_as) == 1
 
 
-def _checkpoint(  # noqa: PLR0917 - a checkpoint, and what was found of it
-    checkpoint: Checkpoint,
-    cycle: Cycle,
-    holds: Iterator[tuple[str, str]],
-    expired: Mapping[tuple[str, str], datetime],
-    savepoints: SavepointFolders,
-    *,
-    is_of_another: bool,
-) -> LineageCheckpoint:
-    base = cycle.mark.owners.base
-    folder, identity = checkpoint.folder, (str(checkpoint.folder), checkpoint.sha256)
-    expired_at, stored_at = expired.get(identity), checkpoint.modified_at
-    is_away = is_of_another or expired_at is not None
-    written_at = cycle.evidence.written_at.get(identity, stored_at)
-    is_back = stored_at is not None and written_at != stored_at
-    is_ordered = checkpoint.deleted_on is not None and not checkpoint.is_unclaimed
-    return LineageCheckpoint(
-        uri=str(checkpoint.folder),
-        place=str(checkpoint.directory or checkpoint.folder),
-        checkpoint_id=checkpoint.checkpoint_id,
-        is_savepoint=checkpoint.directory is None or checkpoint.is_savepoint is True,
-        stored_at=written_at if is_back else stored_at,
-        sha256=checkpoint.sha256,
-        is_restorable=not is_away and _is_restorable(checkpoint, cycle, savepoints),
-        is_collectable=not is_of_another and _is_collectable(checkpoint, base, savepoints),
-        obstacle=_OF_ANOTHER if is_of_another else savepoints.obstacles.get(folder, _SCATTERED),
-        holds=tuple(holds),
-        deleted_on=frozenset(checkpoint.deleted_on or ()) if is_ordered else None,
-        expired_at=expired_at,
-        put_back_at=stored_at if is_back else None,
-    )
-
-
 def _is_restorable(
     checkpoint: Checkpoint, cycle: Cycle, savepoints: SavepointFolders
 ) -> bool | None:
@@ -369,32 +359,24 @@ def _is_collectable(checkpoint: Checkpoint, base: Location, savepoints: Savepoin
     return all(base.contains(folder) for folder in checkpoint.files)
 
 
-def hidden_origins(
-    jobs: Collection[JobEvidence],
-    cycle: Cycle,
-    *,
-    over: Collection[str],
-    stated: Collection[str],
-    single: Collection[str],
-) -> tuple[HiddenOrigin, ...]:
+def hidden_origins(jobs: _Jobs, stated: Collection[str]) -> tuple[HiddenOrigin, ...]:
     """Return the jobs that may live and whose origin is not known, the youngest one first.
 
     Args:
-        over: Keys of the jobs that are over.
         stated: Keys of those whose origin their owner states: which run of an id that comes back
             that is of, nothing says.
-        single: Keys of those of one origin, whose earlier runs count.
     """
-    many = {job.key for job in jobs if _comes_back(job, cycle) and job.key not in single}
-    found = [
+    cycle, found = jobs.cycle, jobs.found.values()
+    many = {job.key for job in found if _comes_back(job, cycle)} - jobs.single
+    hidden = (
         _hidden(job, cycle, may_recur=job.key in many)
-        for job in jobs
-        if job.key not in over
+        for job in found
+        if job.key not in jobs.over
         and (job.key not in stated or job.key in many)
         and not recovers_from_its_own(job)
         and not _is_known(job, cycle, may_recur=job.key in many)
-    ]
-    return tuple(sorted(found, key=lambda each: (each.until, each.job_id), reverse=True))
+    )
+    return tuple(sorted(hidden, key=lambda each: (each.until, each.job_id), reverse=True))
 
 
 def _hidden(job: JobEvidence, cycle: Cycle, *, may_recur: bool) -> HiddenOrigin:
@@ -446,12 +428,12 @@ def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
 
 def _of_one_origin(
     found: Mapping[str, JobEvidence], cycle: Cycle, records: Mapping[str, Sequence[RememberedJob]]
-) -> set[str]:
+) -> frozenset[str]:
     """Return the keys of the jobs each of whose runs began with one checkpoint, or its own."""
     known = cycle.remembered.lineage
     ran = grouped(known.resource_jobs, lambda each: each.job_id)
     edges = grouped(known.continuations, lambda each: each.newer)
-    return {
+    return frozenset(
         key
         for key, job in found.items()
         if job.job_id in ran
@@ -461,7 +443,7 @@ def _of_one_origin(
             (edge for place in job.directories for edge in edges.get(str(place), ())),
             (each.alive_at for each in records.get(job.job_id, ())),
         )
-    }
+    )
 
 
 def _is_here(place: Location | None, cycle: Cycle) -> bool:
