@@ -50,14 +50,13 @@ Source: Flink 1.13-2.3, ``AbstractFsCheckpointStorageAccess.initializeLocationFo
 def jobs_after(memory: WorldMemory, sighting: Sighting) -> tuple[RememberedJob, ...]:
     """Return the records of all jobs, with what this cycle learned."""
     records = {each.subject: each for each in memory.jobs}
-    stops = _Stops.of(memory, sighting)
+    successors = _Successors.of(memory, sighting)
     for seen in sighting.jobs:
         known = records.get((seen.job_id, seen.by))
         if known is not None:
-            known = _before_another_start(known, seen, stops, memory.written_at or sighting.at)
+            known = _before_another_start(known, seen, successors, memory.written_at or sighting.at)
         records[seen.job_id, seen.by] = _with_sighting(known, seen, sighting)
     alive = {each.job_id for each in sighting.jobs if each.is_alive}
-    successors = _Successors.of(memory, sighting, stops)
     for key, record in records.items():
         if record.job_id not in alive and not is_over(record):
             ends = min(successors.ends_of(record), key=len, default=None)
@@ -79,12 +78,12 @@ def is_flink_rest(by: str) -> bool:
 
 
 def _before_another_start(
-    known: RememberedJob, seen: SeenJob, stops: _Stops, written_at: datetime
+    known: RememberedJob, seen: SeenJob, successors: _Successors, written_at: datetime
 ) -> RememberedJob:
     """Return the record, with the end of the run before this one if another run began."""
     if not seen.is_alive or not _is_another_start(known, seen) or is_over(known):
         return known
-    ends = stops.ends_before(seen, known)
+    ends = successors.ends_before(seen, known)
     if ends is None:
         return known
     return _ended(known, known.alive_at or written_at, ends)
@@ -176,23 +175,35 @@ def _ended(record: RememberedJob, at: datetime, ends: tuple[str, ...]) -> Rememb
 
 
 @dataclass(frozen=True, slots=True)
-class _Stops:
-    """The savepoints that jobs were stopped with.
+class _Successors:
+    """The running jobs that may have taken the place of another one (R34, E5).
 
     Attributes:
+        by_savepoint: Running jobs, by the job id's first digits, that started from a savepoint
+            of such a job.
         newest_now: Newest checkpoint id, also of this cycle, by job id.
     """
 
     sighting: Sighting
+    ran: Mapping[str, tuple[str, ...]]
+    shown: Mapping[str, set[str]]
+    running: Mapping[str, SeenJob]
+    by_savepoint: Mapping[str, list[SeenJob]]
     makers: SavepointMakers
     newest: Mapping[str, int]
     newest_now: Mapping[str, int]
 
     @classmethod
-    def of(cls, memory: WorldMemory, sighting: Sighting) -> _Stops:
+    def of(cls, memory: WorldMemory, sighting: Sighting) -> _Successors:
+        alive = [seen for seen in sighting.jobs if seen.is_alive]
+        running = [seen for seen in alive if seen.status == _RUNNING]
         directories = (*memory.directories, *sighting.directories)
         return cls(
             sighting,
+            ran={each.uri: each.alive for each in memory.clusters},
+            shown=sets_of((seen.by, seen.job_id) for seen in alive),
+            running={seen.job_id: seen for seen in running},
+            by_savepoint=grouped(running, lambda seen: savepoint_prefix(seen.restored or "")),
             makers=SavepointMakers.of((*memory.jobs, *sighting.jobs), directories),
             newest=_newest_ids(memory.directories),
             newest_now=_newest_ids(directories),
@@ -227,43 +238,6 @@ class _Stops:
         is_newest = self.newest.get(record.job_id, -1) < found.checkpoint_id
         return is_newest and found.stored_at > record.began_at + self.sighting.clock_skew
 
-
-def _newest_ids(directories: Iterable[RememberedDirectory]) -> dict[str, int]:
-    newest: dict[str, int] = {}
-    for each in directories:
-        newest[each.job_id] = max(each.newest_id, newest.get(each.job_id, -1))
-    return newest
-
-
-@dataclass(frozen=True, slots=True)
-class _Successors:
-    """The running jobs that may have taken the place of another one (R34, E5).
-
-    Attributes:
-        by_savepoint: Running jobs, by the job id's first digits, that started from a savepoint
-            of such a job.
-    """
-
-    clusters: Mapping[str, bool]
-    ran: Mapping[str, tuple[str, ...]]
-    shown: Mapping[str, set[str]]
-    running: Mapping[str, SeenJob]
-    by_savepoint: Mapping[str, list[SeenJob]]
-    stops: _Stops
-
-    @classmethod
-    def of(cls, memory: WorldMemory, sighting: Sighting, stops: _Stops) -> _Successors:
-        alive = [seen for seen in sighting.jobs if seen.is_alive]
-        running = [seen for seen in alive if seen.status == _RUNNING]
-        return cls(
-            clusters=sighting.clusters,
-            ran={each.uri: each.alive for each in memory.clusters},
-            shown=sets_of((seen.by, seen.job_id) for seen in alive),
-            running={seen.job_id: seen for seen in running},
-            by_savepoint=grouped(running, lambda seen: savepoint_prefix(seen.restored or "")),
-            stops=stops,
-        )
-
     def ends_of(self, record: RememberedJob) -> Iterator[tuple[str, ...]]:
         """Yield the ends that each successor of a job implies.
 
@@ -271,10 +245,10 @@ class _Successors:
         started again then, and how the job before it ended is unknown.
         """
         for seen in self._in_its_place(record):
-            ends = self.stops.ends_before(seen, record)
+            ends = self.ends_before(seen, record)
             if ends is not None or _goes_on_from_its_own(seen):
                 yield ends or ALL_ENDS
-        if any(self.stops.has_stopped(record, e) for e in self._from_its_savepoint(record)):
+        if any(self.has_stopped(record, e) for e in self._from_its_savepoint(record)):
             yield FINISHED
 
     def _in_its_place(self, record: RememberedJob) -> list[SeenJob]:
@@ -283,15 +257,22 @@ class _Successors:
         A cluster counts as such if it ran one job then and runs one job now.
         """
         shown = self.shown.get(record.by, set())
-        if record.by in self.clusters:
+        if record.by in self.sighting.clusters:
             is_application = self.ran.get(record.by) == (record.job_id,) and len(shown) == 1
             shown = shown if is_application else set()
         return [self.running[each] for each in sorted(shown) if each in self.running]
 
     def _from_its_savepoint(self, record: RememberedJob) -> Sequence[SeenJob]:
-        if not self.clusters.get(record.by):
+        if not self.sighting.clusters.get(record.by):
             return ()
         return self.by_savepoint.get(record.job_id[:_DIGITS], ())
+
+
+def _newest_ids(directories: Iterable[RememberedDirectory]) -> dict[str, int]:
+    newest: dict[str, int] = {}
+    for each in directories:
+        newest[each.job_id] = max(each.newest_id, newest.get(each.job_id, -1))
+    return newest
 
 
 def savepoint_prefix(uri: str) -> str:
