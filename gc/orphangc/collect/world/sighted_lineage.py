@@ -36,7 +36,7 @@ def seen_lineage(
 ) -> LineageMemory:
     """Return the edges that a cycle saw, and the jobs that resources ran."""
     by_folder = {each.folder: each for each in marked.checkpoints}
-    edges = _Edges(marked, by_folder, aliases, at, _Lives(tuple(known), at))
+    edges = _Edges(marked, by_folder, aliases, at, tuple(known))
     found = (each for job in jobs.values() for each in edges.of(job))
     names = {each for facts in seen.ha_after for each in facts.names}
     configured = sets_of(
@@ -71,7 +71,7 @@ class _Edges:
     checkpoints: Mapping[Location, Checkpoint]
     aliases: Sequence[Alias]
     at: datetime
-    lives: _Lives
+    known: Sequence[RememberedJob]
 
     def of(self, job: JobEvidence) -> Iterator[Continuation]:
         """Yield the edges between a job and others, or its savepoints."""
@@ -130,8 +130,24 @@ class _Edges:
         for one in self.marked.checkpoints:
             if one.directory is None and savepoint_may_be_of(str(one.folder), job.job_id):
                 yield ContinuationSource.SAVEPOINT_NAME, one.folder
-                if is_made_by(one, job) and self.lives.include(job, one):
+                if is_made_by(one, job) and self._was_alive(job, one):
                     yield ContinuationSource.SAVEPOINT_CONTENTS, one.folder
+
+    def _was_alive(self, job: JobEvidence, checkpoint: Checkpoint) -> bool:
+        """Return whether a checkpoint was stored while a job lived, as far as that is known."""
+        own = (each for each in self.known if each.job_id == job.job_id)
+        records = placed(own, job.directories)
+        began = [job.survey.oldest_modified_at, *(e.modified_at for e in job.own_checkpoints)]
+        began += [facts.started_at for facts in job.facts]
+        began += [at for each in records for at in (each.began_at, each.started_at)]
+        alive = [job.changed_at, *(each.alive_at for each in records)]
+        alive += [self.at for facts in job.facts if not facts.is_globally_terminal]
+        first = min((at for at in began if at is not None), default=None)
+        last = max((at for at in alive if at is not None), default=None)
+        stored = checkpoint.modified_at
+        if first is None or last is None or stored is None:
+            return False
+        return first <= stored <= last
 
 
 _Origin = tuple[ContinuationSource, Location, int | None, datetime | None]
@@ -160,27 +176,3 @@ def _are_in_order(one: Checkpoint, other: Checkpoint) -> bool:
     if one.modified_at == other.modified_at or one.checkpoint_id == other.checkpoint_id:
         return False
     return (one.modified_at < other.modified_at) == (one.checkpoint_id < other.checkpoint_id)
-
-
-@dataclass(frozen=True, slots=True)
-class _Lives:
-    """When jobs lived, by their files, by this cycle's answers, and by earlier cycles."""
-
-    known: tuple[RememberedJob, ...]
-    at: datetime
-
-    def include(self, job: JobEvidence, checkpoint: Checkpoint) -> bool:
-        """Return whether a checkpoint was stored while a job lived, as far as that is known."""
-        own = (each for each in self.known if each.job_id == job.job_id)
-        records = placed(own, job.directories)
-        began = [job.survey.oldest_modified_at, *(e.modified_at for e in job.own_checkpoints)]
-        began += [facts.started_at for facts in job.facts]
-        began += [at for each in records for at in (each.began_at, each.started_at)]
-        alive = [job.changed_at, *(each.alive_at for each in records)]
-        alive += [self.at for facts in job.facts if not facts.is_globally_terminal]
-        first = min((at for at in began if at is not None), default=None)
-        last = max((at for at in alive if at is not None), default=None)
-        stored = checkpoint.modified_at
-        if first is None or last is None or stored is None:
-            return False
-        return first <= stored <= last

@@ -15,7 +15,7 @@ from flinkstate.text.shown_text import some
 from orphangc.core.lineage.continuation import remembered_lineage
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import is_over, jobs_after, proves_end
-from orphangc.core.memory.lost_facts import Lost, instant_text, lost_of, reports_after
+from orphangc.core.memory.lost_facts import Lost, instant_text, lost_of
 from orphangc.core.memory.remembered import (
     KEPT_AFTER_END,
     RememberedCluster,
@@ -196,7 +196,7 @@ class _After:
         return sorted(each for each in left if is_within(each, [place.uri]))
 
     def reports(self) -> Iterator[RememberedReport]:
-        for each in reports_after(self.cycles):
+        for each in self.lost.reports:
             is_known = (Condition.CHECKPOINT_NOT_FOUND, each.uri) in self.acknowledged
             over = each.resolved_at or (each.reported_at if is_known else None)
             if over is None or self.is_young(over):

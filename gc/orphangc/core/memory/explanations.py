@@ -275,12 +275,28 @@ class Explanations:
         found = {uri for uri, at in begun if at + self.sighting.clock_skew >= since} & self.searched
         return reached(found, lambda each: self.heirs.get(each, set()) & self.searched)
 
+    def is_report_found(self, report: RememberedReport) -> bool:
+        """Return whether a reported checkpoint is there, or a newer one that was stored later.
+
+        None has subsumed it while its cluster shows it kept.
+        """
+        directory = self.shown.get(report.uri)
+        if report.path in self.sighting.present or directory is None or self._is_kept(report):
+            return report.path in self.sighting.present
+        completed = report.first_reported_at
+        if report.triggered_at is not None:
+            completed = min(completed, report.triggered_at + self.sighting.clock_skew)
+        return directory.has_subsumed(report.checkpoint_id, completed)
+
     def is_report_explained(self, report: RememberedReport) -> bool:
         """Return whether a searched job claimed a reported checkpoint, after its job's end."""
-        shown = self.unfound.get(report.path)
         since = report.triggered_at or report.first_reported_at
-        is_living = shown is not None and shown.is_living
-        return not is_living and self.is_taken(report.path, report.uri, since)
+        return not self._is_kept(report) and self.is_taken(report.path, report.uri, since)
+
+    def _is_kept(self, report: RememberedReport) -> bool:
+        """Return whether its cluster shows it kept while its job lives, and it is not there."""
+        shown = self.unfound.get(report.path)
+        return shown is not None and shown.is_living
 
     def is_taken(self, uri: str, directory: str, since: datetime) -> bool:
         """Return whether a job that is searched, of another directory, has claimed a checkpoint.

@@ -23,7 +23,6 @@ from orphangc.core.memory.remembered import (
     WorldMemory,
 )
 from orphangc.core.memory.seen_cycles import REPORTED, STORAGE, LostFact, SeenCycles
-from orphangc.core.memory.sighting import Sighting
 from orphangc.core.memory.unlocated_jobs import job_uri, known_directories, unlocated_jobs
 from orphangc.core.model.codes import Condition
 
@@ -35,17 +34,20 @@ class Lost:
     Attributes:
         checkpoints: Checkpoints that nothing explains, by directory.
         kept: Explained checkpoints that the memory keeps all the same, by directory.
+        reports: Reported checkpoints that were not found, with what this cycle learned.
         facts: One fact for each loss that blocks.
     """
 
     checkpoints: Mapping[str, tuple[RememberedCheckpoint, ...]]
     kept: Mapping[str, tuple[RememberedCheckpoint, ...]]
+    reports: tuple[RememberedReport, ...]
     facts: tuple[LostFact, ...]
 
 
 def lost_of(cycles: SeenCycles, *, uncovered: Iterable[LostFact] = ()) -> Lost:
     """Return what earlier cycles saw, this one does not, and nothing explains."""
     why = Explanations.of(cycles)
+    reports = _reports_after(cycles, why)
     gone = {
         each.uri: _gone(each, cycles, why)
         for each in cycles.memory.directories
@@ -61,7 +63,7 @@ def lost_of(cycles: SeenCycles, *, uncovered: Iterable[LostFact] = ()) -> Lost:
         *_places_lost(cycles, checkpoints),
         *_places_replaced(cycles),
         *_clusters_silent(cycles),
-        *_reports_missed(cycles, why),
+        *_reports_missed(reports, cycles, why),
     ]
     silent = {each.what for each in facts if each.condition is Condition.CLUSTER_SILENT}
     facts += [
@@ -72,6 +74,7 @@ def lost_of(cycles: SeenCycles, *, uncovered: Iterable[LostFact] = ()) -> Lost:
     return Lost(
         checkpoints=checkpoints,
         kept={uri: _kept(each, is_whole=uri in checkpoints) for uri, each in gone.items()},
+        reports=reports,
         facts=tuple(facts),
     )
 
@@ -210,7 +213,9 @@ def _checkpoints_lost(
         )
 
 
-def _reports_missed(cycles: SeenCycles, why: Explanations) -> Iterator[LostFact]:
+def _reports_missed(
+    reports: Iterable[RememberedReport], cycles: SeenCycles, why: Explanations
+) -> Iterator[LostFact]:
     """Yield what Flink reports, or reported, completed and not discarded, and is not found.
 
     Where other checkpoints of the directory are there, the one that is reported first in this
@@ -221,7 +226,7 @@ def _reports_missed(cycles: SeenCycles, why: Explanations) -> Iterator[LostFact]
     sighting = cycles.sighting
     shown = {each.uri for each in sighting.directories if each.checkpoints}
     stayed = {e.path for e in sighting.reports if e.was_shown_before and e.is_living}
-    for report in reports_after(cycles):
+    for report in reports:
         is_new = report.first_reported_at == sighting.at and report.path not in stayed
         is_fresh = is_new and report.uri in shown
         is_claimed = why.is_report_explained(report)
@@ -235,18 +240,19 @@ def _reports_missed(cycles: SeenCycles, why: Explanations) -> Iterator[LostFact]
         )
 
 
-def reports_after(cycles: SeenCycles) -> tuple[RememberedReport, ...]:
+def _reports_after(cycles: SeenCycles, why: Explanations) -> tuple[RememberedReport, ...]:
     """Return the reported checkpoints that were not found, with what this cycle learned.
 
     One record stands for a directory: of a checkpoint that was there all the while, if there is
     such a report.
     """
     sighting = cycles.sighting
-    shown = _ReportsShown.of(sighting)
     records = {each.uri: each for each in cycles.memory.reports}
     for seen in sorted(sighting.reports, key=lambda each: each.was_shown_before):
         known = records.get(seen.directory)
-        is_known = known is not None and known.resolved_at is None and not shown.explains(known)
+        is_known = (
+            known is not None and known.resolved_at is None and not why.is_report_found(known)
+        )
         report = RememberedReport(
             uri=seen.directory,
             job_id=seen.job_id,
@@ -257,50 +263,18 @@ def reports_after(cycles: SeenCycles) -> tuple[RememberedReport, ...]:
             reported_at=sighting.at,
             triggered_at=seen.triggered_at,
         )
-        if not shown.explains(report):
+        if not why.is_report_found(report):
             records[seen.directory] = report
-    return tuple(_settled(records[uri], shown, cycles) for uri in sorted(records))
+    return tuple(_settled(records[uri], cycles, why) for uri in sorted(records))
 
 
-@dataclass(frozen=True, slots=True)
-class _ReportsShown:
-    """What a cycle shows of reported checkpoints."""
-
-    sighting: Sighting
-    directories: Mapping[str, RememberedDirectory]
-    kept: frozenset[str]
-
-    @classmethod
-    def of(cls, sighting: Sighting) -> _ReportsShown:
-        return cls(
-            sighting,
-            directories={each.uri: each for each in sighting.directories},
-            kept=frozenset(each.path for each in sighting.reports if each.is_living),
-        )
-
-    def explains(self, report: RememberedReport) -> bool:
-        """Return whether a reported checkpoint is there, or a newer one that was stored later.
-
-        None has subsumed it while its cluster shows it kept.
-        """
-        directory = self.directories.get(report.uri)
-        if report.path in self.sighting.present or report.path in self.kept or directory is None:
-            return report.path in self.sighting.present
-        completed = report.first_reported_at
-        if report.triggered_at is not None:
-            completed = min(completed, report.triggered_at + self.sighting.clock_skew)
-        return directory.has_subsumed(report.checkpoint_id, completed)
-
-
-def _settled(
-    report: RememberedReport, shown: _ReportsShown, cycles: SeenCycles
-) -> RememberedReport:
+def _settled(report: RememberedReport, cycles: SeenCycles, why: Explanations) -> RememberedReport:
     """Return the report, resolved if it is there or subsumed, or Flink deleted it at the end."""
     if report.resolved_at is not None:
         return report
     witness = [e for e in cycles.jobs if e.subject == (report.job_id, report.named_by)]
     has_finished = any(is_over(each) and each.ended_as == ("FINISHED",) for each in witness)
-    if not has_finished and not shown.explains(report):
+    if not has_finished and not why.is_report_found(report):
         return report
     return report.model_copy(update={"resolved_at": cycles.sighting.at})
 
