@@ -175,10 +175,12 @@ def explain(
     output: o.OutputOption = None,
 ) -> None:
     """Explain an object's verdict: its scheme, every bound, every checkpoint that names it."""
-    from orphangc.app.commands.operate.explain import explain_key, explanation_text
+    from orphangc.app.commands.operate.explain import explain_key
+    from orphangc.app.render.sentences.verdict_words import explanation_lines
+    from orphangc.app.render.text_table import as_text
 
     document = explain_key(key, plan_folder=plan, root=root, config=config, values=settings)
-    show(output, document, lambda: explanation_text(document))
+    show(output, document, lambda: [*map(as_text, explanation_lines(document))])
 
 
 @app.command(epilog="Example: orphangc undelete plan-1")

@@ -52,7 +52,7 @@ def world_show(
         raise SettingsError("give either a storage root or --config")
     if config is not None:
         worlds = worlds_of(config)
-        show(output, world_document(worlds), lambda: worlds_shown(worlds))
+        show(output, world_document(worlds), lambda: [*worlds_shown(worlds)])
         return
     found = world_of_call(settings_from({"root": root, **settings}))
     show(output, document_of_call(found), lambda: [*found.tables()])

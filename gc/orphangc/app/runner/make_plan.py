@@ -129,22 +129,6 @@ def _remember_readings(search: StorageSearch | None, cycle: Cycle) -> None:
             search.remembered.save(listed)
 
 
-def cycle_of(
-    settings: StorageRootSettings,
-    open_sink: Callable[[], VerdictSink],
-    progress: Progress,
-    *,
-    known: Sequence[KnownState] = (),
-    is_remembered: bool = True,
-    shared: SharedCheckpoints | None = None,
-) -> Cycle:
-    """Return one dry cycle of a storage root, as ``opened_cycle`` does."""
-    with opened_cycle(
-        settings, open_sink, progress, known=known, is_remembered=is_remembered, shared=shared
-    ) as (cycle, _):
-        return cycle
-
-
 @dataclass(frozen=True, slots=True)
 class MadePlan:
     """A plan, the cycle that made it, and its lineages if they were asked for."""

@@ -13,14 +13,12 @@ from typing import Any
 
 import structlog
 from rich.console import RenderableType
-from rich.text import Text
 
-from flinkstate.text.shown_text import visible
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.config.load import chosen_roots
 from orphangc.app.console.exit import shielded
 from orphangc.app.render.sentences.next_steps import after_run
-from orphangc.app.render.text_table import text_table
+from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.runner.run_root import exit_code_of_all, run_root
 from orphangc.app.telemetry.logs import configure_logs
@@ -128,11 +126,8 @@ def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
         for each in records
     )
     columns = ("storage root", "result", "mode", "orphans", "tombstones", "deleted")
-    table = text_table(columns, rows)
-    return [
-        table,
-        *(Text(visible(line)) for line in (*_reasons(records), *map(_verdict, records)) if line),
-    ]
+    lines = (*_reasons(records), *map(_verdict, records))
+    return [text_table(columns, rows), *(as_text(line) for line in lines if line)]
 
 
 def _reasons(records: Sequence[RunRecord]) -> Iterator[str]:

@@ -19,9 +19,10 @@ from flinkstate.text.shown_text import counted, visible
 from orphangc.app.commands.health import CheckStatus
 from orphangc.app.config.configuration import Configuration, DiscoverySettings, ScheduledRoot
 from orphangc.app.config.load import as_written, load_configuration
+from orphangc.app.render.text_table import as_text
 from orphangc.app.wiring.discovering import Discovered, discovered
 from orphangc.app.wiring.searched_places import place_here
-from orphangc.core.discovery.discovered_facts import Discovery, UnclearFact
+from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.discovery_document import discovery_document
 from orphangc.core.model.settings import without_credentials
 from orphangc.errors import SettingsError
@@ -96,19 +97,20 @@ def discovery_tables(found: Discovered) -> list[RenderableType]:
     """Return what was found in numbers, what is not understood, all facts, and the same by hand."""
     unclear = found.world.unclear
     document = discovery_document(found.discovery, unclear=unclear, over=found.over)
+    by_hand = "Nothing that was read names a storage root."
+    if found.configuration.storage_roots:
+        shown = yaml_of(found, names_parts=False)
+        by_hand = f"As a configuration file (--as-config prints only this):\n\n{shown}"
     return [
         Text(headline(found, document)),
-        *map(_unclear, unclear),
-        *_tables(document),
-        Text(_by_hand(found)),
+        *(as_text(redacted(f"▲ blocks everything: {each.block}"), "yellow") for each in unclear),
+        *(
+            _table(kind, columns, document[kind])
+            for kind, columns in _COLUMNS.items()
+            if document[kind]
+        ),
+        Text(by_hand),
     ]
-
-
-def _by_hand(found: Discovered) -> str:
-    if not found.configuration.storage_roots:
-        return "Nothing that was read names a storage root."
-    shown = yaml_of(found, names_parts=False)
-    return f"As a configuration file (--as-config prints only this):\n\n{shown}"
 
 
 def headline(found: Discovered, document: Mapping[str, Any]) -> str:
@@ -126,16 +128,6 @@ def headline(found: Discovered, document: Mapping[str, Any]) -> str:
     return f"{', '.join(parts)} in {read}{blocks}"
 
 
-def _unclear(part: UnclearFact) -> RenderableType:
-    return Text(visible(redacted(f"▲ blocks everything: {part.block}")), style="yellow")
-
-
-def _tables(document: Mapping[str, Any]) -> Iterator[RenderableType]:
-    for kind, columns in _COLUMNS.items():
-        if document[kind]:
-            yield _table(kind, columns, document[kind])
-
-
 def _table(kind: str, columns: Sequence[str], entries: Sequence[Mapping[str, Any]]) -> Table:
     first, *others = columns
     filled = [name for name in others if any(each[name] not in {None, ""} for each in entries)]
@@ -150,7 +142,7 @@ def _table(kind: str, columns: Sequence[str], entries: Sequence[Mapping[str, Any
         source = each["from"]
         shown = "/".join(p for p in (source["kind"], source["namespace"], source["name"]) if p)
         cells = (*(_cell(each[name]) for name in (first, *filled)), *when, shown, source["field"])
-        table.add_row(*(Text(visible(redacted(cell))) for cell in cells))
+        table.add_row(*(as_text(redacted(cell)) for cell in cells))
     return table
 
 

@@ -243,16 +243,11 @@ class _Proof:
         write_proof(open_state_files(state), self._place, proof)
         return CheckStatus.GOOD, f"kept in {state}: {proof.words(now())}"
 
-    def _write(self, name: str, data: bytes) -> StoredObject:
+    def _write(self, name: str, data: bytes) -> None:
         self._written.add(name)
         self._files.write(name, data)
-        return self._facts(name)
-
-    def _facts(self, name: str) -> StoredObject:
-        (found,) = self._storage.stat([ObjectKey(name)])
-        if found is None:
+        if self._storage.stat([ObjectKey(name)]) == [None]:
             raise OrphanGcError(f"{name!r} was written and is not there")
-        return found
 
     def _judged(self) -> dict[ObjectKey, StoredObject]:
         found = (each for batch in self._storage.objects() for each in stored_objects(batch))

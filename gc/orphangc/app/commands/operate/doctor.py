@@ -31,11 +31,12 @@ from orphangc.app.commands.examine.source_probes import (
 )
 from orphangc.app.commands.health import Check, CheckStatus, Finding, bad, checked
 from orphangc.app.commands.world.show import patient, unlisted_cycle_of
-from orphangc.app.config.configuration import Configuration, ScheduledRoot
+from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Unmet, unmet_by
+from orphangc.app.render.text_table import as_text
 from orphangc.app.runner.held_plan import lock_folder
-from orphangc.app.runner.make_plan import cycle_of
+from orphangc.app.runner.make_plan import opened_cycle
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.wiring.clock import is_dead, now
 from orphangc.app.wiring.compose import open_exports, state_of, state_place, with_proof
@@ -93,10 +94,13 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
             KeptPlans.of(configuration.plans_folder, settings.root, configuration.keep_plans),
         )
     ]
+    of_all: dict[str, Check] = {}
     if configuration.discovery.is_on:
-        findings += checked(ALL_ROOTS, {"discovery": lambda: discovery_health(found)})
-    findings += checked(ALL_ROOTS, checks_of_all(configuration))
-    return [asdict(finding) for finding in findings]
+        of_all["discovery"] = partial(discovery_health, found)
+    of_all["plans"] = partial(_plans, configuration.plans_folder)
+    if (url := configuration.metrics.pushgateway) is not None:
+        of_all["pushgateway"] = partial(_pushgateway, url)
+    return [asdict(finding) for finding in (*findings, *checked(ALL_ROOTS, of_all))]
 
 
 def _findings(
@@ -109,30 +113,32 @@ def _findings(
         yield bad(settings.root, "open", err)
         return
     checks: dict[str, Check] = {
-        "list": lambda: _listing(storage),
-        "read": lambda: _reading(storage),
-        "clock": lambda: _clock(storage, settings),
-        "undo": lambda: _undo(storage),
-        "kind": lambda: _kind(storage, settings),
+        "list": partial(_listing, storage),
+        "read": partial(_reading, storage),
+        "clock": partial(_clock, storage, settings),
+        "undo": partial(_undo, storage),
+        "kind": partial(_kind, storage, settings),
         "search": lambda: (CheckStatus.GOOD, search_estimate(settings)),
-        "state": lambda: probe_state(settings),
-        "registry": lambda: _registry(settings),
+        "state": partial(probe_state, settings),
+        "registry": partial(_registry, settings),
     }
-    checks |= {
-        f"flink {redacted(url)}": partial(probe_cluster, url, settings.accept_flink_version)
-        for url in settings.flink_rest
-    }
-    checks |= {
-        **{f"kubernetes {each}": partial(probe_namespace, each) for each in settings.kubernetes_ha},
-        **{f"zookeeper {each}": partial(probe_zookeeper, each) for each in settings.zookeeper_ha},
-    }
+    for url in settings.flink_rest:
+        checks[f"flink {redacted(url)}"] = partial(
+            probe_cluster, url, settings.accept_flink_version
+        )
+    checks |= {f"kubernetes {e}": partial(probe_namespace, e) for e in settings.kubernetes_ha}
+    checks |= {f"zookeeper {e}": partial(probe_zookeeper, e) for e in settings.zookeeper_ha}
     if (short := settings.short_margins_warning) is not None:
         checks["margins"] = lambda: (CheckStatus.WARNING, short)
     try:
-        checks |= exporter_checks(settings)
+        checks |= {
+            f"exporter {job_id}": partial(_exporter, folder, job_id, settings)
+            for folder in open_exports(settings.registry)
+            for job_id in folder.jobs()
+        }
     except OrphanGcError as err:
         yield bad(settings.root, "exporters", err)
-    checks["lock"] = partial(lock_health, settings)
+    checks["lock"] = partial(_lock, settings)
     checks |= bucket_checks(settings)
     yield from checked(settings.root, checks)
     yield from _collectable(settings, storage, shared, plans)
@@ -142,7 +148,7 @@ def _collectable(
     settings: ScheduledRoot, storage: Storage, shared: SharedCheckpoints, plans: KeptPlans
 ) -> Iterator[Finding]:
     try:
-        known = judged_jobs(settings.bare, storage, shared, plans.known_state())
+        known = _judged_jobs(settings.bare, storage, shared, plans.known_state())
     except OrphanGcError as err:
         yield bad(settings.root, "world", err)
         return
@@ -248,7 +254,7 @@ def finding_tables(findings: list[dict[str, Any]]) -> list[RenderableType]:
     """Return the findings as lines, below the storage root that they are about."""
     lines: list[RenderableType] = []
     for root, found in groupby(findings, key=lambda each: str(each["root"])):
-        lines.append(Text(visible(root), style="bold"))
+        lines.append(as_text(root, "bold"))
         for each in found:
             mark, style = _SIGNS[each["health"]]
             line = Text.assemble((f"{mark} {each['health']}", style), f" {each['check']}: ")
@@ -259,16 +265,7 @@ def finding_tables(findings: list[dict[str, Any]]) -> list[RenderableType]:
 _TIMEOUT_SECONDS = 10.0
 
 
-def checks_of_all(configuration: Configuration) -> dict[str, Check]:
-    """Return the checks that concern no single storage root, by name."""
-    checks: dict[str, Check] = {"plans": partial(_plans, configuration.plans_folder)}
-    url = configuration.metrics.pushgateway
-    if url is not None:
-        checks["pushgateway"] = partial(_pushgateway, url)
-    return checks
-
-
-def lock_health(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
+def _lock(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
     """Return whether the lock of a storage root is free, or who holds it."""
     state = state_of(settings)
     holder = holder_of(state.files, lock_folder(state))
@@ -276,14 +273,10 @@ def lock_health(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
         return CheckStatus.GOOD, "the lock is free"
     who = f"process {holder.pid} on {holder.host}"
     if is_dead(holder):
-        return (
-            CheckStatus.GOOD,
-            f"{who} has ended without giving the lock back: the next run takes it",
-        )
-    return (
-        CheckStatus.WARNING,
-        f"{who} holds the lock: a run goes on, or died less than 30 minutes ago",
-    )
+        said = f"{who} has ended without giving the lock back: the next run takes it"
+        return CheckStatus.GOOD, said
+    said = f"{who} holds the lock: a run goes on, or died less than 30 minutes ago"
+    return CheckStatus.WARNING, said
 
 
 def _plans(folder: Path) -> tuple[CheckStatus, str]:
@@ -308,15 +301,6 @@ def _pushgateway(url: str) -> tuple[CheckStatus, str]:
     if answer.status_code != HTTPStatus.OK:
         return CheckStatus.WARNING, f"{shown} answers {answer.status_code}"
     return CheckStatus.GOOD, f"{shown} is ready"
-
-
-def exporter_checks(settings: StorageRootSettings) -> dict[str, Check]:
-    """Return a check for each job in a registry folder, or raise ``StorageUnreachableError``."""
-    return {
-        f"exporter {job_id}": partial(_exporter, folder, job_id, settings)
-        for folder in open_exports(settings.registry)
-        for job_id in folder.jobs()
-    }
 
 
 def _exporter(
@@ -377,7 +361,7 @@ _SHORT = 20_000
 """Number of objects up to which the storage root is listed: twenty pages of S3."""
 
 
-def judged_jobs(
+def _judged_jobs(
     settings: StorageRootSettings,
     storage: Storage,
     shared: SharedCheckpoints,
@@ -389,30 +373,24 @@ def judged_jobs(
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
     """
     settings = settings.model_copy(update={"search": SearchScope.PLACES})
-    if estimated_objects(storage, _SHORT).objects < _SHORT:
-        try:
-            return _with_listing(settings, shared, known)
-        except RefusedError:
-            pass  # there is no job directory yet, which a run refuses
-    return unlisted_cycle_of(settings, shared, known)
-
-
-def _with_listing(
-    settings: StorageRootSettings, shared: SharedCheckpoints, known: Sequence[KnownState]
-) -> ShortCycle:
-    cycle = cycle_of(
-        patient(settings),
-        DiscardingSink,
-        lambda *_: None,
-        known=known,
-        shared=shared,
-        is_remembered=False,
-    )
-    assert cycle.plan.world is not None  # noqa: S101 - a cycle always has one
-    return ShortCycle(
-        world=cycle.plan.world,
-        jobs=cycle.known.jobs,
-        judged=cycle.known.judged,
-        resources=cycle.remembered.lineage.resources,
-        is_listed=True,
-    )
+    if estimated_objects(storage, _SHORT).objects >= _SHORT:
+        return unlisted_cycle_of(settings, shared, known)
+    try:
+        with opened_cycle(
+            patient(settings),
+            DiscardingSink,
+            lambda *_: None,
+            known=known,
+            shared=shared,
+            is_remembered=False,
+        ) as (cycle, _):
+            assert cycle.plan.world is not None  # noqa: S101 - a cycle always has one
+            return ShortCycle(
+                world=cycle.plan.world,
+                jobs=cycle.known.jobs,
+                judged=cycle.known.judged,
+                resources=cycle.remembered.lineage.resources,
+                is_listed=True,
+            )
+    except RefusedError:  # there is no job directory yet, which a run refuses
+        return unlisted_cycle_of(settings, shared, known)

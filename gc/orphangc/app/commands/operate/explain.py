@@ -6,18 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from flinkstate.files.paths import located
 from flinkstate.places.locations import canonical, places_of
-from flinkstate.text.shown_text import visible
 from orphangc.adapters.files.translate import escaped
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.render.sentences.verdict_words import explanation_lines
-from orphangc.app.runner.make_plan import cycle_of
+from orphangc.app.runner.make_plan import opened_cycle
 from orphangc.app.wiring.compose import checkpoints_now, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.collect.decide.explanation import OneVerdict, explain
@@ -51,19 +46,20 @@ def explain_key(
         settings = _configured(config, root or _root_of(key))
     relative = escaped(_relative(key, settings))
     found = OneVerdict(relative)
-    with shown_progress() as progress:
-        cycle = cycle_of(settings, lambda: found, progress, is_remembered=False)
-    if found.row is None:
-        raise SettingsError(f"{key} is not stored below {settings.root}")
-    tombstone = state_of(settings).tombstones().get(ObjectKey(relative))
-    return explain(
-        relative,
-        found.row,
-        plan=cycle.plan,
-        checkpoints=cycle.mark.checkpoints,
-        tombstone=tombstone,
-        base=settings.location,
-    )
+    with (
+        shown_progress() as progress,
+        opened_cycle(settings, lambda: found, progress, is_remembered=False) as (cycle, _),
+    ):
+        if found.row is None:
+            raise SettingsError(f"{key} is not stored below {settings.root}")
+        return explain(
+            relative,
+            found.row,
+            plan=cycle.plan,
+            checkpoints=cycle.mark.checkpoints,
+            tombstone=state_of(settings).tombstones().get(ObjectKey(relative)),
+            base=settings.location,
+        )
 
 
 def _configured(config: Path, root: str) -> StorageRootSettings:
@@ -85,13 +81,12 @@ def _from_plan(key: str, directory: PlanDirectory) -> dict[str, Any]:
         raise SettingsError(
             f"{key} is not in the plan of {plan.root}; a key is relative to that, or the whole URI"
         )
-    tombstone = state_of(plan.settings).tombstones().get(ObjectKey(relative))
     return explain(
         relative,
         found.row,
         plan=plan,
         checkpoints=checkpoints_now(plan.settings, places_of(each.uri for each in plan.roots)),
-        tombstone=tombstone,
+        tombstone=state_of(plan.settings).tombstones().get(ObjectKey(relative)),
         base=canonical(plan.root),
     )
 
@@ -119,8 +114,3 @@ def _root_of(key: str) -> str:
     if directory is None:
         raise SettingsError(f"{key} is in no job directory: give --plan or --root")
     return str(directory.parent)
-
-
-def explanation_text(document: dict[str, Any]) -> list[RenderableType]:
-    """Return an explanation in sentences."""
-    return [Text(visible(line)) for line in explanation_lines(document)]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from flinkstate.files.paths import overlap
 from flinkstate.places.locations import canonical
@@ -17,7 +16,7 @@ from flinkstate.text.shown_text import visible
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.options import Partition, Provider
-from orphangc.app.render.text_table import text_table
+from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import AWS_LIMITS, CEPH_LIMITS, MOST_CHARACTERS, aws_policy
@@ -196,6 +195,6 @@ def _notes(
 def policy_tables(policy: Policy) -> list[RenderableType]:
     """Return the permissions as a table, the notes, and how to get the policy itself."""
     rows = ((need.right, need.what, need.place, need.purpose) for need in policy.needs)
-    table = text_table(("may", "what", "where", "for"), rows)
-    document = "The policy to attach: the same command with --output json"
-    return [table, *(Text(visible(f"note: {each}")) for each in policy.notes), Text(document)]
+    notes = (f"note: {each}" for each in policy.notes)
+    how = "The policy to attach: the same command with --output json"
+    return [text_table(("may", "what", "where", "for"), rows), *map(as_text, (*notes, how))]

@@ -9,18 +9,17 @@ from datetime import timedelta
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from flinkstate.files.paths import absolute, is_inside, spelled_in
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, canonical
-from flinkstate.text.shown_text import human_bytes, visible
+from flinkstate.text.shown_text import human_bytes
 from orphangc.adapters.open import open_storage
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.text_table import text_table
-from orphangc.app.runner.make_plan import cycle_of
+from orphangc.app.render.text_table import as_text, text_table
+from orphangc.app.runner.make_plan import opened_cycle
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
@@ -100,24 +99,27 @@ def _check(
     asked: Sequence[Location],
     before: Sequence[RememberedUsageCheck],
 ) -> tuple[dict[str, Any], tuple[RememberedUsageCheck, ...]]:
-    with shown_progress() as progress:
-        cycle = cycle_of(settings, DiscardingSink, progress)
-    keys = [
-        key for key, each in cycle.known.jobs.items() if each.job_id == job and each.directories
-    ]
+    with (
+        shown_progress() as progress,
+        opened_cycle(settings, DiscardingSink, progress) as (cycle, _),
+    ):
+        jobs = cycle.known.jobs
+    keys = [key for key, each in jobs.items() if each.job_id == job and each.directories]
     key = keys[0] if len(keys) == 1 else job
     if len(keys) > 1:
         raise RefusedError(
             f"{len(keys)} directories below {settings.root} are of jobs of the id {job}: name the"
             f" storage root of one, such as {keys[0]}"
         )
-    if key not in cycle.known.jobs:
+    if key not in jobs:
         raise RefusedError(
             f"job {job} has no directory below {settings.root}, and no source reports that it runs:"
             " whether it needs a snapshot cannot be known"
         )
-    evidence = cycle.known.jobs[key]
-    _check_foreign(asked, evidence.directories)
+    evidence = jobs[key]
+    for place in asked:
+        if any(is_inside(place, directory) for directory in evidence.directories):
+            raise SettingsError(f"--snapshot {place} is in the job's own directory")
     origins = [canonical(each.place) for each in before if each.restored_from]
     usages = replace(cycle.foreign_usages, pins=())  # the one pin is what is asked about
     seen = usages.check(key, (*asked, *origins), Weighing(open_storage).weigh)
@@ -126,17 +128,17 @@ def _check(
     newest, now = max(evidence.retained_ids, default=None), cycle.evidence.now
     is_over = seen[0].is_over
     checks = remembered(before, seen, at=now, newest_checkpoint_id=newest, is_ended=is_over)
-    place = str(asked[0]) if asked else ""
-    answer = next(each for each in checks if each.place == place)
+    uri = str(asked[0]) if asked else ""
+    answer = next(each for each in checks if each.place == uri)
     return {
         "job_id": job,
         "resources": JobNames.of(cycle.plan.jobs).resources.get(job, ()),
         "root": str(settings.location),
-        "snapshot": place or None,
+        "snapshot": uri or None,
         "state_self_sustained": answer.answer,
         "seen": {"value": answer.value, "why": answer.why},
         "confirmed": answer.confirmed_at is not None if answer.value else None,
-        "safe_to_delete": answer.is_safe_to_delete if place else None,
+        "safe_to_delete": answer.is_safe_to_delete if uri else None,
         "since": answer.since.isoformat(),
         "why": answer.reason + ("" if answer.answer else _awaited(evidence, settings)),
         "looked_at": answer.at.isoformat(),
@@ -164,12 +166,6 @@ def _document(check: RememberedUsageCheck) -> dict[str, Any]:
     return {**check.model_dump(mode="json"), "why": check.reason, **safety}
 
 
-def _check_foreign(asked: Sequence[Location], own: Sequence[Location]) -> None:
-    for place in asked:
-        if any(is_inside(place, directory) for directory in own):
-            raise SettingsError(f"--snapshot {place} is in the job's own directory")
-
-
 def _check_known(
     place: Location, seen: Sequence[UsageCheckPart], before: Sequence[RememberedUsageCheck]
 ) -> None:
@@ -182,9 +178,8 @@ def _check_known(
         SettingsError: The snapshot is unknown.
     """
     uri = str(place)
-    if any(each.place == uri and each.restored_from for each in seen):
-        return
-    if any(each.place == uri for each in before):
+    restored = (each for each in seen if each.restored_from)
+    if any(each.place == uri for each in (*restored, *before)):
         return
     if not names_in(open_storage(place.top), place.path.lstrip("/")):
         raise SettingsError(
@@ -215,7 +210,7 @@ def check_tables(document: Mapping[str, Any]) -> list[RenderableType]:
     columns = ("what is not the job's own", "needed no more", "since", "files", "bytes", "why")
     table = text_table(columns, rows)
     job = JobNames({document["job_id"]: document["resources"]})(document["job_id"])
-    return [Text(visible(f"job {job} below {document['root']}")), _said(document), table]
+    return [as_text(f"job {job} below {document['root']}"), _said(document), table]
 
 
 def _said(document: Mapping[str, Any]) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flinkstate.places.locations import Location, canonical
-from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
 from orphangc.adapters.rows.plan_directory import PlanDirectory
@@ -82,12 +81,11 @@ def _place(uri: str) -> Location:
 
 def undeletion_lines(document: dict[str, Any]) -> list[RenderableType]:
     """Return what ``undelete_run`` returned as lines of text."""
-    from rich.text import Text  # noqa: PLC0415 - JSON needs none
+    from orphangc.app.render.text_table import as_text  # noqa: PLC0415 - JSON needs none
 
     counts = document["counts"]
     lines = [_SAID.get(name, f"{{}} {name}").format(f"{n:,}") for name, n in counts.items()]
-    warning = document.get("warning")
-    return [Text(visible(each)) for each in (*lines, *([warning] if warning else ()))]
+    return [as_text(each) for each in (*lines, document.get("warning")) if each]
 
 
 def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:

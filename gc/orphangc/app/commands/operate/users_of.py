@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from flinkstate.files.paths import absolute, spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, canonical
-from flinkstate.text.shown_text import human_bytes, visible
+from flinkstate.text.shown_text import human_bytes
 from orphangc.adapters.open import open_storage
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.text_table import text_table
+from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import flink_clusters, ha_metadata
 from orphangc.app.wiring.searched_places import storage_search
@@ -59,20 +58,17 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
         place = spelled_in(root, place)
     own = _read_snapshot(place, reader)
     with shown_progress() as progress:
-        world = read_world(_sources(settings, reader), settings, progress)
+        sources = Sources(
+            bases=[open_storage(each) for each in settings.own_places],
+            clusters=flink_clusters(settings),
+            holders=ha_metadata(settings),
+            search=storage_search(settings, None, WorldMemory(), ()),
+            reader=reader,
+        )
+        world = read_world(sources, settings, progress)
     found = _found(own, world, settings, reader)
     resources = resources_by_job((e.job_id, e.name) for facts in world.held for e in facts.names)
     return _document(own, found, settings, world.bases, resources=resources)
-
-
-def _sources(settings: StorageRootSettings, reader: CheckpointReader) -> Sources:
-    return Sources(
-        bases=[open_storage(each) for each in settings.own_places],
-        clusters=flink_clusters(settings),
-        holders=ha_metadata(settings),
-        search=storage_search(settings, None, WorldMemory(), ()),
-        reader=reader,
-    )
 
 
 def _found(
@@ -87,10 +83,11 @@ def _found(
         open_storage=open_storage,
         read={each.folder for each in world.checkpoints},
     )
+    broken = [each for each in elsewhere if isinstance(each, UnreadableCheckpoint)]
     return users_of(
         own,
         (*world.checkpoints, *(each for each in elsewhere if isinstance(each, Checkpoint))),
-        _unacknowledged((*world.unreadable, *elsewhere)),
+        [each for each in (*world.unreadable, *broken) if not each.is_acknowledged],
         Lives(
             before=world.before,
             after=world.after,
@@ -128,13 +125,6 @@ def _read_snapshot(place: Location, reader: CheckpointReader) -> Snapshot:
     if isinstance(root, UnreadableCheckpoint):
         raise RefusedError(f"{root.problem}; which files it names cannot be known")
     return Snapshot(place=place, checkpoint=root, stored=stored)
-
-
-def _unacknowledged(
-    found: Iterable[Checkpoint | UnreadableCheckpoint],
-) -> list[UnreadableCheckpoint]:
-    broken = (each for each in found if isinstance(each, UnreadableCheckpoint))
-    return [each for each in broken if not each.is_acknowledged]
 
 
 def _document(
@@ -207,5 +197,5 @@ def user_tables(document: Mapping[str, Any]) -> list[RenderableType]:
         for user in document["users"]
     )
     table = text_table(("who", "checkpoints", "files", "bytes", "why"), rows)
-    said = Text(visible(f"snapshot {document['snapshot']}: {document['statement']}"))
+    said = as_text(f"snapshot {document['snapshot']}: {document['statement']}")
     return [said, table] if document["users"] else [said]

@@ -10,11 +10,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from flinkstate.text.shown_text import human_bytes, visible
+from flinkstate.text.shown_text import human_bytes
 from orphangc.app.console.text import duration, minute, money, unneeded_sentence
 from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.stops import Fate, unmet_by
-from orphangc.app.render.text_table import text_table
+from orphangc.app.render.text_table import as_text, text_table
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineagePart, LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
@@ -31,7 +31,7 @@ def lineage_tables(report: LineageReport) -> Iterator[RenderableType]:
     """Yield one table for each lineage: its jobs, and what each of them left."""
     names = JobNames.of(job for lineage in report.lineages for job in lineage.jobs)
     for lineage in report.lineages:
-        yield Text(visible(lineage.name or "no job is known"), style="bold")
+        yield as_text(lineage.name or "no job is known", "bold")
         yield _jobs(lineage)
         yield _checkpoints(lineage, names)
     if not report.lineages:
@@ -90,10 +90,9 @@ def expiry_tables(plan: Plan, price: float) -> Iterator[RenderableType]:
     else:
         size = human_bytes(report.expiring_bytes)
         yield Text(f"{len(report.expiring)} checkpoints would expire; only they hold {size}.")
-    yield from (Text(visible(each)) for each in _stops(plan))
     names = JobNames.of(plan.jobs)
-    warnings = (f"warning: {names.in_text(each)}" for each in plan.warnings)
-    yield from (Text(visible(each), style="yellow") for each in warnings)
+    yield from map(as_text, _stops(plan, names))
+    yield from (as_text(f"warning: {names.in_text(each)}", "yellow") for each in plan.warnings)
 
 
 def _unneeded(report: LineageReport, price: float) -> Table:
@@ -109,8 +108,7 @@ def _unneeded(report: LineageReport, price: float) -> Table:
     return text_table(("lineage", "jobs", "checkpoints", "last sign", "unneeded", "a month"), rows)
 
 
-def _stops(plan: Plan) -> Iterator[str]:
-    names = JobNames.of(plan.jobs)
+def _stops(plan: Plan, names: JobNames) -> Iterator[str]:
     for job in plan.jobs:
         for each in unmet_by(job):
             if each.fate is Fate.REFUSED or job.state is JobState.ENDED:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from flinkstate.text.shown_text import visible
 from orphangc.adapters.open import open_storage
 from orphangc.app.commands.discover.show_discovery import unnamed_text
 from orphangc.app.render.shown_names import JobNames
+from orphangc.app.render.text_table import as_text
 from orphangc.app.render.world_tables import world_tables
 from orphangc.app.wiring.compose import opened, state_of, state_place
 from orphangc.app.wiring.discovering import load_and_discover
@@ -108,7 +109,7 @@ class NamedWorld:
     def tables(self) -> Iterator[RenderableType]:
         """Yield it as tables."""
         yield from world_tables(self.world, self.unasked, JobNames(self.resources))
-        yield from map(Text, map(visible, self._lifting()))
+        yield from map(as_text, self._lifting())
         yield from self.buckets.lines()
 
     def _lifting(self) -> Iterator[str]:
@@ -134,12 +135,9 @@ def world_of_call(settings: StorageRootSettings) -> NamedWorld:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
     """
     registries = [str(canonical(source)) for source in settings.registry]
-    known = unlisted_cycle_of(settings)
-    world, unasked = without_unasked(known.world, registries)
-    buckets = _other_buckets(settings.location, world)
-    return NamedWorld(
-        settings=settings, world=world, resources=known.resources, buckets=buckets, unasked=unasked
-    )
+    found = _named(settings)
+    world, unasked = without_unasked(found.world, registries)
+    return replace(found, world=world, unasked=unasked)
 
 
 def worlds_of(config: Path) -> dict[str, NamedWorld]:
@@ -156,11 +154,13 @@ def worlds_of(config: Path) -> dict[str, NamedWorld]:
     return {each.root: _named(each.bare, shared) for each in roots}
 
 
-def _named(settings: StorageRootSettings, shared: SharedCheckpoints) -> NamedWorld:
+def _named(settings: StorageRootSettings, shared: SharedCheckpoints | None = None) -> NamedWorld:
     known = unlisted_cycle_of(settings, shared)
-    buckets = _other_buckets(settings.location, known.world)
     return NamedWorld(
-        settings=settings, world=known.world, resources=known.resources, buckets=buckets
+        settings=settings,
+        world=known.world,
+        resources=known.resources,
+        buckets=_other_buckets(settings.location, known.world),
     )
 
 
@@ -182,11 +182,8 @@ def world_document(worlds: dict[str, NamedWorld]) -> dict[str, Any]:
     }
 
 
-def worlds_shown(worlds: dict[str, NamedWorld]) -> list[RenderableType]:
-    """Return the tables of each world, below the URI of its storage root."""
-    return [each for root, world in worlds.items() for each in _shown(root, world)]
-
-
-def _shown(root: str, found: NamedWorld) -> Iterator[RenderableType]:
-    yield Text(visible(root), style="bold")
-    yield from found.tables()
+def worlds_shown(worlds: dict[str, NamedWorld]) -> Iterator[RenderableType]:
+    """Yield the tables of each world, below the URI of its storage root."""
+    for root, world in worlds.items():
+        yield as_text(root, "bold")
+        yield from world.tables()

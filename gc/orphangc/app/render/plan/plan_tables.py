@@ -23,8 +23,9 @@ from orphangc.app.render.plan.unlisted_rows import ExtraRow, is_worth_showing
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import MARKS, Fate, Stop
+from orphangc.app.render.text_table import as_text
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.core.documents.plan import JobPart, Plan
+from orphangc.core.documents.plan import Plan
 from orphangc.core.model.types import Mode
 
 _JOBS = 50
@@ -47,7 +48,7 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
     view = plan_view(plan, breakdown)
     parts: list[RenderableType] = [_heading(view), _tallies_table(view)]
     parts += [
-        _text(f"{row.scope} kept, {why}", "dim")
+        as_text(f"{row.scope} kept, {why}", "dim")
         for row in view.areas
         for why in row.reasons
         if "refused: " not in why  # the guard's own words follow below
@@ -57,13 +58,13 @@ def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[Renderab
     if len(plan.jobs) > _JOBS:
         parts.append(Text(f"{len(plan.jobs) - _JOBS:,} more jobs stand in plan.json."))
     if view.hint is not None:
-        parts.append(_text(view.hint, "bold"))
+        parts.append(as_text(view.hint, "bold"))
     if view.statement is not None:
-        parts.append(_text(view.statement))
+        parts.append(as_text(view.statement))
     parts += [_stop_block(stop) for stop in view.stops]
     if is_worth_showing(plan.extras):
         parts.append(_extras_table(view.extras))
-    return parts + [_text(f"warning: {each}", "yellow") for each in view.warnings]
+    return parts + [as_text(f"warning: {each}", "yellow") for each in view.warnings]
 
 
 def outcome_tables(
@@ -72,24 +73,21 @@ def outcome_tables(
     """Return the outcome of a sweep as tables."""
     parts: list[RenderableType] = [_outcome_heading(outcome), _counts_table(outcome)]
     for name, number in (outcome.get("uploads") or {}).items():
-        parts.append(_text(f"unfinished uploads to abort, {name}: {number:,}"))
+        parts.append(as_text(f"unfinished uploads to abort, {name}: {number:,}"))
     for name, number in (outcome.get("folders") or {}).items():
-        parts.append(_text(f"empty folders to remove, {name}: {number:,}"))
+        parts.append(as_text(f"empty folders to remove, {name}: {number:,}"))
     refused = outcome.get("refused") or {}
     if refused:
         parts += _refused_lines(refused, names or JobNames())
     if outcome.get("stopped"):
-        parts.append(_text(f"stopped early: {outcome['stopped']}", "bold red"))
+        parts.append(as_text(f"stopped early: {outcome['stopped']}", "bold red"))
     interrupted = outcome.get("interrupted_runs") or ()
-    parts += [_text(f"an earlier run was interrupted: {each}", "yellow") for each in interrupted]
+    parts += [as_text(f"an earlier run was interrupted: {each}", "yellow") for each in interrupted]
     return parts
 
 
-def _text(value: object, style: str = "") -> Text:
-    return Text(visible(str(value)), style=style, overflow="fold")
-
-
-def _table(title: str, *columns: str, numbers: Iterable[str] = ()) -> Table:
+def _table(title: str, texts: Iterable[str], numbers: Iterable[str], *last: str) -> Table:
+    """Return an empty table whose columns of texts come first, then those of numbers."""
     table = Table(
         title=title,
         title_justify="left",
@@ -98,12 +96,12 @@ def _table(title: str, *columns: str, numbers: Iterable[str] = ()) -> Table:
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    right = set(numbers)
-    for column in columns:
-        if column in right:
-            table.add_column(column, justify="right", no_wrap=True)
-        else:
-            table.add_column(column, overflow="fold")
+    for column in texts:
+        table.add_column(column, overflow="fold")
+    for column in numbers:
+        table.add_column(column, justify="right", no_wrap=True)
+    for column in last:
+        table.add_column(column, overflow="fold")
     return table
 
 
@@ -112,7 +110,7 @@ def _table(title: str, *columns: str, numbers: Iterable[str] = ()) -> Table:
 
 def _heading(view: PlanView) -> Text:
     plan = view.plan
-    heading = _text(plan.root, "bold")
+    heading = as_text(plan.root, "bold")
     heading.append(f"\nplan of {instant(plan.created_at)}, ", style="dim")
     heading.append(f"grace period {duration(plan.bounds.grace_period_seconds)}\n", style="dim")
     heading.append(view.headline)
@@ -126,7 +124,7 @@ def _heading(view: PlanView) -> Text:
 def _tallies_table(view: PlanView) -> Table:
     plan = view.plan
     numbers = ("objects", "bytes", "exactly", "share")
-    table = _table("Verdicts", "area", "verdict", "reason", *numbers, numbers=numbers)
+    table = _table("Verdicts", ("area", "verdict", "reason"), numbers)
     for tally in view.tallies:
         style = _STYLES.get(KIND_OF[tally.reason], "")
         table.add_row(
@@ -145,22 +143,13 @@ def _tallies_table(view: PlanView) -> Table:
 
 
 def _jobs_table(view: PlanView) -> Table:
-    table = _table(
-        "Jobs",
-        "job",
-        "deletion",
-        "state",
-        "retained",
-        "live",
-        "listed",
-        "missing",
-        numbers=("live", "listed", "missing"),
-    )
+    texts, numbers = ("job", "deletion", "state", "retained"), ("live", "listed", "missing")
+    table = _table("Jobs", texts, numbers)
     for job, shown in zip(view.plan.jobs[:_JOBS], view.jobs, strict=False):
         table.add_row(
-            _text(shown.name),
+            as_text(shown.name),
             _fate_text(shown.fate),
-            _state_text(job),
+            job.state.value if job.mode is Mode.DERIVED else f"{job.state.value}, {job.mode.value}",
             id_ranges(job.retained_checkpoint_ids, 3) or "none",
             f"{job.live_objects:,}",
             f"{job.listed_objects:,}",
@@ -170,15 +159,10 @@ def _jobs_table(view: PlanView) -> Table:
 
 
 def _extras_table(rows: Iterable[ExtraRow]) -> Table:
-    numbers = ("number", "bytes", "exactly")
-    table = _table("Not in the listing", "what", *numbers, "", numbers=numbers)
+    table = _table("Not in the listing", ("what",), ("number", "bytes", "exactly"), "")
     for row in rows:
         table.add_row(row.name, row.number or "unknown", row.size, row.exactly, row.remark)
     return table
-
-
-def _state_text(job: JobPart) -> str:
-    return job.state.value if job.mode is Mode.DERIVED else f"{job.state.value}, {job.mode.value}"
 
 
 def _fate_text(fate: Fate) -> Text:
@@ -191,7 +175,8 @@ def _stop_block(stop: Stop) -> Group:
     text.append(f", {counted(len(stop.jobs), 'job')}: {stop.advice.text}")
     shown = list(stop.by_message.items())[:_NAMED]
     lines = [
-        _text(f"{_some([each.name for each in jobs])}: {message}", "dim") for message, jobs in shown
+        as_text(f"{_some([each.name for each in jobs])}: {message}", "dim")
+        for message, jobs in shown
     ]
     if rest := len(stop.jobs) - sum(len(jobs) for _, jobs in shown):
         lines.append(Text(f"and {rest:,} more", style="dim"))
@@ -202,7 +187,7 @@ def _stop_block(stop: Stop) -> Group:
 
 
 def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
-    heading = _text(outcome.get("root", ""), "bold")
+    heading = as_text(outcome.get("root", ""), "bold")
     counts = outcome.get("counts") or {}
     done, expired = counts.get("delete/done"), counts.get("expire/done")
     said = f"{counted(int(done['objects']), 'object')} deleted" if done else "nothing deleted"
@@ -220,21 +205,13 @@ def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
 
 
 def _counts_table(outcome: Mapping[str, Any]) -> Table:
-    table = _table(
-        "Outcomes",
-        "verdict",
-        "outcome",
-        "objects",
-        "bytes",
-        "exactly",
-        numbers=("objects", "bytes", "exactly"),
-    )
+    table = _table("Outcomes", ("verdict", "outcome"), ("objects", "bytes", "exactly"))
     for name, amount in (outcome.get("counts") or {}).items():
         action, _, became = str(name).partition("/")
         size = int(amount["bytes"])
         table.add_row(
-            _text(action),
-            _text(became, "red" if became == "failed" else ""),
+            as_text(action),
+            as_text(became, "red" if became == "failed" else ""),
             f"{int(amount['objects']):,}",
             human_bytes(size),
             f"{size:,}",
@@ -250,8 +227,8 @@ def _refused_lines(refused: Mapping[str, Any], names: JobNames) -> Iterator[Rend
         by_reason.setdefault(_without_id(names.in_text(str(why)), job), []).append(names(job))
     yield Text("Jobs of which nothing was deleted", style="bold")
     for why, jobs in list(by_reason.items())[:_JOBS]:
-        yield _text(_some(jobs))
-        yield Padding(_text(why, "dim"), (0, 0, 0, 4))
+        yield as_text(_some(jobs))
+        yield Padding(as_text(why, "dim"), (0, 0, 0, 4))
     if len(by_reason) > _JOBS:
         yield Text(f"{len(by_reason) - _JOBS:,} more reasons stand in outcome.json")
 
