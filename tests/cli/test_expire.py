@@ -44,7 +44,7 @@ from orphangc.app.wiring.clock import this_process
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.quarantine import expiry, quarantine
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
-from orphangc.collect.quarantine.leftovers import Leftovers
+from orphangc.collect.quarantine.expired_records import Leftovers
 from orphangc.collect.quarantine.quarantine import ExpiryEvidence, Quarantine
 from orphangc.collect.state.lock import acquire
 from orphangc.collect.state.store import RootState

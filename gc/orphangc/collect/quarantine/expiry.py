@@ -20,7 +20,7 @@ from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle
 from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders, RunStorages
-from orphangc.collect.quarantine.leftovers import Leftovers
+from orphangc.collect.quarantine.expired_records import Leftovers
 from orphangc.collect.quarantine.quarantine import ExpiryEvidence, Quarantine, agreed, is_release
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.collect.runs.planned_run import PlannedRun

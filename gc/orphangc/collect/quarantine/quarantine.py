@@ -27,8 +27,7 @@ from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.observe.reported import Naming, namings
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders, RunStorages
-from orphangc.collect.quarantine.expired_records import remember_expired, remove_marker
-from orphangc.collect.quarantine.leftovers import Leftovers
+from orphangc.collect.quarantine.expired_records import Leftovers, remember_expired, remove_marker
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.collect.revalidate.revalidation import Revalidation
 from orphangc.collect.runs.held_run import HeldRun

@@ -1,1 +1,0 @@
-"""`lineage` and `expire`: jobs that are over, and what a policy lets go."""
