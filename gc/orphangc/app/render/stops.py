@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from orphangc.app.render.advice import Advice, condition_advice, guard_advice
 from orphangc.app.render.shown_names import JobNames, name_of
-from orphangc.core.documents.plan import BlockedPart, JobPart, RefusedPart
+from orphangc.core.documents.plan import JobPart
 from orphangc.core.documents.run_record import JobRecord
 from orphangc.core.model.codes import WORLD_CONDITIONS
 
 if TYPE_CHECKING:  # the status page loads no Arrow
-    from orphangc.core.decision.judge import Blocked, Judgement, Refusal
+    from orphangc.core.decision.judge import Judgement
 
 Judged = JobPart | JobRecord
 """A job in a plan, or in the record of a run."""
@@ -51,18 +51,20 @@ class Unmet:
         is_guard = self.fate is Fate.REFUSED
         return guard_advice(self.code, self.message) if is_guard else condition_advice(self.code)
 
+    def logged(self) -> Mapping[str, str]:
+        """Return what logs say of it: the rule's name, and the advice."""
+        rule = "guard" if self.fate is Fate.REFUSED else "condition"
+        return {rule: self.code, "advice": self.advice.text}
+
 
 def unmet_by(job: Judged | Judgement) -> Iterator[Unmet]:
-    """Yield everything that stops a job, a refusal first."""
-    if job.refused is not None:
-        yield _unmet(Fate.REFUSED, job.refused.guard, job.refused)
+    """Yield everything that stops a job, a refusal first; no document holds what may pass."""
+    if (refused := job.refused) is not None:
+        may_pass = getattr(refused, "may_pass", False)
+        yield Unmet(Fate.REFUSED, str(refused.guard), refused.message, may_pass)
     for each in job.blocked:
-        yield _unmet(Fate.BLOCKED, each.condition, each)
-
-
-def _unmet(fate: Fate, code: str, why: RefusedPart | BlockedPart | Refusal | Blocked) -> Unmet:
-    may_pass = getattr(why, "may_pass", False)  # no document holds it
-    return Unmet(fate, str(code), why.message, may_pass)
+        may_pass = getattr(each, "may_pass", False)
+        yield Unmet(Fate.BLOCKED, str(each.condition), each.message, may_pass)
 
 
 def fate_of(job: Judged | Judgement) -> Fate:

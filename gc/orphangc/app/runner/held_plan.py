@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.app.config.validate import check_outside
@@ -42,6 +42,7 @@ class HeldPlan:
         Without any row an error leaves none: nothing was done. Only then no run counts as crashed.
         """
         self.result.run_id = self.run.run_id
+        outcome = partial(self.result.outcome, self.plan, is_deleting=self.is_deleting)
         check_outside(self.plan.settings, [each for each in [audit_file()] if each])
         with audit_log() as audit:
             outcomes = OutcomeFiles(self.path)
@@ -52,15 +53,12 @@ class HeldPlan:
                 self.result.stopped_by = self.result.stopped_by or err
                 self.result.exit_code = code_of(err)
                 if outcomes.rows:
-                    outcomes.publish(self._outcome())
+                    outcomes.publish(outcome())
                 outcomes.discard()
                 self.run.close()
                 raise
-            outcomes.publish(self._outcome())
+            outcomes.publish(outcome())
             self.run.close()
-
-    def _outcome(self) -> dict[str, Any]:
-        return self.result.outcome(self.plan, is_deleting=self.is_deleting)
 
 
 def lock_folder(state: RootState) -> str:

@@ -116,12 +116,7 @@ def log_stops(jobs: Iterable[tuple[str, Judged | Judgement]], names: JobNames) -
             if key in names.resources:
                 facts["resources"] = list(names.resources[key])
             event = "job.refused" if each.fate is Fate.REFUSED else "job.blocked"
-            log.warning(event, **_said(each), **facts)
-
-
-def _said(unmet: Unmet) -> dict[str, Any]:
-    rule = "guard" if unmet.fate is Fate.REFUSED else "condition"
-    return {rule: unmet.code, "advice": unmet.advice.text}
+            log.warning(event, **each.logged(), **facts)
 
 
 def log_plan(plan: Plan, *, logs_blocked: bool = False) -> None:
@@ -149,7 +144,7 @@ def log_refusal(err: RefusedError) -> None:
     facts: dict[str, Any] = {}
     if err.guard is not None:
         fate = Fate.BLOCKED if err.guard in CONDITIONS else Fate.REFUSED
-        facts = _said(Unmet(fate, str(err.guard), str(err)))
+        facts |= Unmet(fate, str(err.guard), str(err)).logged()
     log.warning("run.refused", reason=str(err), **facts)
 
 

@@ -83,19 +83,13 @@ class SweepResult:
             "deleting": is_deleting,
             "plan_id": plan.plan_id,
             "root": plan.root,
-            **self.facts(),
-            "stopped": self.stopped,
-            "exit_code": int(self.exit_code),
-        }
-
-    def facts(self) -> dict[str, Any]:
-        """Return what was done, and of which jobs nothing, as JSON."""
-        return {
             "counts": self.counts(),
             "too_young": self.too_young,
             "uploads": by_outcome(self.uploads),
             "folders": by_outcome(self.folders),
             "refused": self.refused,
+            "stopped": self.stopped,
+            "exit_code": int(self.exit_code),
         }
 
     def outcome(self, plan: Plan, *, is_deleting: bool) -> dict[str, Any]:

@@ -136,8 +136,10 @@ class Sweep(PlannedRun[ConfirmingCycle]):
 
         free = self._free(cycle)
         due, total = self._due(deletions, cycle.mark.owners, free, record)
+        judged = cycle.known.judged.items()
+        in_part = frozenset(key for key, e in judged if e.refused is not None and e.spared)
         revalidation = self.revalidation(
-            _relied_on(cycle), _refused_in_part(cycle), has_savepoints=SAVEPOINTS in free
+            _relied_on(cycle), in_part, has_savepoints=SAVEPOINTS in free
         )
         storage = self.environment.storage
         deletion = Deletion(
@@ -164,16 +166,9 @@ class Sweep(PlannedRun[ConfirmingCycle]):
 
     def ending(self, found: ConfirmingCycle, interrupted: Sequence[str]) -> dict[str, Any]:
         """Return the outcome that the state location keeps."""
-        return {
-            "run_id": self.run.run_id,
-            "plan_id": self.plan.plan_id,
-            "root": self.plan.root,
+        return self.result.document(self.plan, is_deleting=self.is_deleting) | {
             "started_at": found.cycle.evidence.now.isoformat(),
-            "deleting": self.is_deleting,
-            **self.result.facts(),
-            "stopped": self.result.stopped,
             "interrupted_runs": list(interrupted),
-            "exit_code": int(self.result.exit_code),
         }
 
     def _agreed(self, found: ConfirmingCycle) -> tuple[TombstoneUpdate, TemporaryRows]:
@@ -305,11 +300,6 @@ def _kept_folders(cycle: Cycle, pins: Iterable[Location]) -> list[Location]:
     in_quarantine = (each.uri for each in cycle.remembered.expired if each.is_in_quarantine)
     kept = (*pins, *map(canonical, in_quarantine))
     return [base.child(key) for each in kept for key in keys_at(each, base)]
-
-
-def _refused_in_part(cycle: Cycle) -> frozenset[str]:
-    judged = cycle.known.judged.items()
-    return frozenset(key for key, each in judged if each.refused is not None and each.spared)
 
 
 def _relied_on(cycle: Cycle) -> list[JobEvidence]:
