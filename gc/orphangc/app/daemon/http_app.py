@@ -13,7 +13,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from orphangc import __version__
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.status.status_store import StatusStore
-from orphangc.app.web.pages.checkpoint_page import ReadPagePart
+from orphangc.app.web.pages.lineage_pages import ReadPagePart
 from orphangc.app.web.pages.routes import pages_of
 from orphangc.app.web.probes import probes_of
 from orphangc.app.web.problem_documents import PROBLEM_TYPE, install_problems

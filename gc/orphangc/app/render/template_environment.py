@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -49,6 +51,16 @@ def page_environment(*packages: str) -> Environment:
         marks=MARKS,
     )
     return environment
+
+
+@cache
+def _reports() -> Environment:
+    return page_environment("orphangc.app.render")
+
+
+def report(template: str, **context: Any) -> str:
+    """Return a self-contained page: no script, no asset, no request."""
+    return _reports().get_template(template).render(context)
 
 
 def _finalized(value: object) -> object:

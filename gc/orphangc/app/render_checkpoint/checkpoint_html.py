@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment
 
 from flinkstate.commands.inspect_checkpoint import Inspected, Questions, inspect_checkpoints
 from flinkstate.commands.rescale import rescaled_rows
 from flinkstate.files.paths import refuse_inside
-from flinkstate.inspection.compare import CheckpointComparison
 from flinkstate.places.locations import place_of
-from flinkstate.state.contents import CheckpointContents
 from flinkstate.tables.checkpoint_view import (
     PARTS,
     OperatorView,
@@ -26,23 +21,13 @@ from flinkstate.tables.checkpoint_view import (
 from flinkstate.text.shown_text import human_bytes
 from orphangc.app.console.checkpoint_host import HOST
 from orphangc.app.render.plan.stacked_bars import spans
-from orphangc.app.render.template_environment import page_environment
+from orphangc.app.render.template_environment import report
 
 _LIMITS = {"limit_operators": 50, "limit_states": 2000, "limit_files": 200, "limit_subtasks": 200}
 """Maximum numbers of entries; the JSON document has all of them."""
 
 _PAGE_METADATA_BYTES = 32 << 20
 """Largest ``_metadata`` that a page of the daemon reads: Flink's are of some kilobytes."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointPage:
-    """One checkpoint of the page."""
-
-    document: dict[str, Any]
-    contents: CheckpointContents | None
-    comparison: CheckpointComparison | None = None
-    rescaled: tuple[RescaledOperator, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +53,9 @@ class _Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PageSection:
-    page: CheckpointPage
+    page: Inspected
     anchor: str
+    rescaled: tuple[RescaledOperator, ...]
     views: tuple[OperatorView, ...]
     bars: tuple[_Bar, ...]
     parts: tuple[PagePart, ...]
@@ -87,17 +73,7 @@ def write_page(path: Path, every: Sequence[Inspected]) -> None:
         place, is_damaged = place_of(each.document["directory"]), "offset" in each.document
         if place is not None and (is_damaged or each.checkpoint is not None):
             refuse_inside(place, path)
-    path.write_text(render_checkpoints([*map(_page, every)]), encoding="utf-8")
-
-
-def _page(inspected: Inspected) -> CheckpointPage:
-    checkpoint = inspected.checkpoint
-    return CheckpointPage(
-        document=inspected.document,
-        contents=None if checkpoint is None else checkpoint.contents,
-        comparison=inspected.comparison,
-        rescaled=tuple(rescaled_rows(inspected.document.get("rescaled_to", {"operators": ()}))),
-    )
+    path.write_text(render_checkpoints(every), encoding="utf-8")
 
 
 def page_part(uri: str, aliases: Sequence[str]) -> str:
@@ -113,11 +89,10 @@ def page_part(uri: str, aliases: Sequence[str]) -> str:
     """
     questions = Questions(aliases=aliases, reads_state=False)
     bounded = replace(HOST, max_bytes=_PAGE_METADATA_BYTES)
-    (inspected,) = inspect_checkpoints([uri], questions, bounded)
-    return _rendered("checkpoint_part.html.j2", [_page(inspected)])
+    return _rendered("checkpoint_part.html.j2", [*inspect_checkpoints([uri], questions, bounded)])
 
 
-def render_checkpoints(pages: Sequence[CheckpointPage]) -> str:
+def render_checkpoints(pages: Sequence[Inspected]) -> str:
     """Return one self-contained page about checkpoints, in their order.
 
     Foreign text is escaped for HTML and loses its control characters in the environment, not in the
@@ -126,20 +101,13 @@ def render_checkpoints(pages: Sequence[CheckpointPage]) -> str:
     return _rendered("checkpoint.html.j2", pages)
 
 
-def _rendered(template: str, pages: Sequence[CheckpointPage]) -> str:
+def _rendered(template: str, pages: Sequence[Inspected]) -> str:
     sections = [_section(f"c{number}", page) for number, page in enumerate(pages, 1)]
-    return _environment().get_template(template).render(sections=sections)
+    return report(template, **_LIMITS, parts=PARTS, sections=sections)
 
 
-@cache
-def _environment() -> Environment:
-    environment = page_environment("orphangc.app.render")
-    environment.globals.update(parts=PARTS, **_LIMITS)
-    return environment
-
-
-def _section(anchor: str, page: CheckpointPage) -> _PageSection:
-    views = () if page.contents is None else operator_views(page.contents)
+def _section(anchor: str, page: Inspected) -> _PageSection:
+    views = () if page.checkpoint is None else operator_views(page.checkpoint.contents)
     drawn = sorted(views, key=lambda view: -view.bytes)[: _LIMITS["limit_operators"]]
     widest = max((view.bytes for view in drawn), default=0)
     files = sorted(page.document.get("files", ()), key=lambda each: -(each["size"] or 0))
@@ -147,6 +115,7 @@ def _section(anchor: str, page: CheckpointPage) -> _PageSection:
     return _PageSection(
         page=page,
         anchor=anchor,
+        rescaled=tuple(rescaled_rows(page.document.get("rescaled_to", {"operators": ()}))),
         views=views,
         bars=tuple(_bar(view, widest) for view in drawn),
         parts=tuple(part for part in PARTS if part in used),

@@ -1,7 +1,11 @@
-"""What is known about a job over all storage roots: several may hold its files."""
+"""Jobs and runs among the records that the daemon has in memory.
+
+Several storage roots may hold files of one job.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,9 +14,11 @@ from http import HTTPStatus
 from pydantic import BaseModel, Field
 
 from flinkstate.places.checkpoint_names import is_job_id
+from flinkstate.text.shown_text import visible
 from orphangc.app.console.text import duration
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.status.status_store import RootStatus, Status
+from orphangc.app.web.problem_documents import problem
 from orphangc.core.documents.run_record import JobRecord, RunRecord
 from orphangc.core.documents.self_sustained_record import NamedPart
 from orphangc.core.model.types import ForeignKind
@@ -99,17 +105,16 @@ def job_names(status: Status) -> JobNames:
 
 
 def sightings(status: Status, job_id: str) -> list[KnownJob]:
-    """Return the storage roots that know a job; empty if the id is invalid."""
-    return known_jobs(status).get(job_id, []) if is_job_id(job_id) else []
-
-
-def unknown_job(status: Status, job_id: str) -> tuple[HTTPStatus, str]:
-    """Return the answer about a job that no plan knows: not found, or not known yet."""
-    unread = next((each for each in status.roots if each.unread is not None), None)
-    if unread is None or not is_job_id(job_id):
-        return HTTPStatus.NOT_FOUND, UNKNOWN_JOB
-    why = f"{unread.settings.root}: {unread.unread}"
-    return HTTPStatus.SERVICE_UNAVAILABLE, f"Whether the job is known cannot be said yet: {why}."
+    """Return the storage roots that know a job, or raise the problem: unknown, or unread yet."""
+    seen = known_jobs(status).get(job_id, []) if is_job_id(job_id) else []
+    if not seen:
+        unread = next((each for each in status.roots if each.unread is not None), None)
+        if unread is None or not is_job_id(job_id):
+            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_JOB)
+        why = f"{unread.settings.root}: {unread.unread}"
+        said = f"Whether the job is known cannot be said yet: {why}."
+        raise problem(HTTPStatus.SERVICE_UNAVAILABLE, said)
+    return seen
 
 
 def self_sustained(status: Status, seen: Sequence[KnownJob]) -> Sustained:
@@ -200,3 +205,47 @@ def _unseen(status: Status) -> str | None:
 def is_outdated(plan: RunRecord, root: RootStatus, status: Status) -> bool:
     """Return whether a plan is so old that a sweep would refuse it."""
     return status.now - plan.started_at > root.settings.plan_life
+
+
+UNKNOWN_RUN = "No record that is kept is of this run."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRun:
+    """One run, with the runs before and after it of the same storage root."""
+
+    root: RootStatus
+    record: RunRecord
+    earlier: RunRecord | None
+    later: RunRecord | None
+
+    @property
+    def undo(self) -> str | None:
+        """Return the command that brings back what the run deleted; ``None`` if it is nothing, or
+        a terminal does not show the name of the folder.
+        """
+        folder = self.record.plan_folder
+        if folder is None or not self.record.has_deleted or visible(folder) != folder:
+            return None
+        return shlex.join(["orphangc", "undelete", folder])
+
+
+def all_runs(status: Status, root: str | None = None) -> list[RunRecord]:
+    """Return the runs of all storage roots, or of one, newest first."""
+    roots = (each for each in status.roots if root in {None, each.settings.root})
+    found = [record for each in roots for record in each.records]
+    return sorted(found, key=lambda record: (record.started_at, record.run_id), reverse=True)
+
+
+def found_run(status: Status, run_id: str) -> FoundRun:
+    """Return a run by its id, or raise the problem that no record that is kept is of it."""
+    for root in status.roots:
+        for place, record in enumerate(root.records):
+            if record.run_id == run_id:
+                return FoundRun(
+                    root=root,
+                    record=record,
+                    earlier=root.records[place + 1] if place + 1 < len(root.records) else None,
+                    later=root.records[place - 1] if place else None,
+                )
+    raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)

@@ -86,10 +86,7 @@ def install_problems(app: FastAPI) -> None:
 
     async def on_bug(request: Request, _: Exception) -> Response:
         detail = "A mistake in orphangc; its log on stderr says which."
-        headers = {
-            **SAFE_HEADERS,
-            NOT_KEPT[0]: NOT_KEPT[1],
-        }  # no middleware adds headers to this answer
+        headers = {**SAFE_HEADERS, NOT_KEPT[0]: NOT_KEPT[1]}  # no middleware adds any here
         return _answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, detail, headers)
 
     app.add_exception_handler(HTTPException, on_http)

@@ -12,15 +12,16 @@ from pydantic import BaseModel, Field
 from orphangc.app.status.status_store import Status, StatusStore
 from orphangc.app.web.jobs import (
     UNKNOWN_JOB,
+    UNKNOWN_RUN,
     KnownJob,
     RestoredAnswer,
+    all_runs,
+    found_run,
     known_jobs,
     self_sustained,
     sightings,
-    unknown_job,
 )
 from orphangc.app.web.problem_documents import problem, responses
-from orphangc.app.web.runs import UNKNOWN_RUN, all_runs, find_run
 from orphangc.core.documents.plan import Tally
 from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, RunResult
 
@@ -99,7 +100,7 @@ def _add_jobs(router: APIRouter, source: StatusStore) -> None:
     def job(job_id: _JobId) -> JobDocument:
         """Return one job from the newest plans."""
         status = source.status()
-        return _job_answer(status, job_id, _seen(status, job_id))
+        return _job_answer(status, job_id, sightings(status, job_id))
 
     @router.get(
         "/jobs/{job_id}/state-self-sustained",
@@ -116,7 +117,7 @@ def _add_jobs(router: APIRouter, source: StatusStore) -> None:
         period.
         """
         status = source.status()
-        sustained = self_sustained(status, _seen(status, job_id))
+        sustained = self_sustained(status, sightings(status, job_id))
         if sustained.value is None:
             raise problem(HTTPStatus.SERVICE_UNAVAILABLE, sustained.why)
         return sustained.value
@@ -145,17 +146,7 @@ def _add_runs(router: APIRouter, source: StatusStore) -> None:
     )
     def run(run_id: _RunId) -> RunRecord:
         """Return the whole record of one run."""
-        found = find_run(source.status(), run_id)
-        if found is None:
-            raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
-        return found.record
-
-
-def _seen(status: Status, job_id: str) -> list[KnownJob]:
-    seen = sightings(status, job_id)
-    if not seen:
-        raise problem(*unknown_job(status, job_id))
-    return seen
+        return found_run(source.status(), run_id).record
 
 
 def _job_answer(status: Status, job_id: str, seen: list[KnownJob]) -> JobDocument:

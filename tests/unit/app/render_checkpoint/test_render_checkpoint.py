@@ -3,10 +3,12 @@
 import io
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
+from flinkstate.commands.inspect_checkpoint import Inspected
 from flinkstate.inspection.compare import CheckpointComparison, Side, compared
 from flinkstate.inspection.contents_json import describe_contents
 from flinkstate.inspection.metadata_json import describe
@@ -29,7 +31,7 @@ from flinkstate.values import handles
 from flinkstate.values import metadata_values as model
 from flinkstate.values.handles import StateMode
 from flinkstate.values.metadata_values import HandleKind
-from orphangc.app.render_checkpoint.checkpoint_html import CheckpointPage, render_checkpoints
+from orphangc.app.render_checkpoint.checkpoint_html import render_checkpoints
 from unit.app.render.html_pages import parse
 
 HOSTILE = (
@@ -116,10 +118,13 @@ def printed(parts) -> str:
     return out.getvalue()
 
 
+def inspected(document, contents, comparison: CheckpointComparison | None = None) -> Inspected:
+    opened = SimpleNamespace(contents=contents)
+    return Inspected(document=document, checkpoint=opened, comparison=comparison)
+
+
 def page(document, contents, comparison: CheckpointComparison | None = None) -> str:
-    return render_checkpoints(
-        [CheckpointPage(document=document, contents=contents, comparison=comparison)]
-    )
+    return render_checkpoints([inspected(document, contents, comparison)])
 
 
 def test_the_slices_of_an_operator_add_up() -> None:
@@ -246,12 +251,7 @@ def test_a_page_of_several_has_a_list_of_them_and_of_failures() -> None:
     """One that could not be read is reported, and the others are shown."""
     document, contents, _ = checkpoint(operator())
     failed = {"directory": "/gone", "error": "there is none", "exit_code": 1}
-    text = render_checkpoints(
-        [
-            CheckpointPage(document=document, contents=contents),
-            CheckpointPage(document=failed, contents=None),
-        ]
-    )
+    text = render_checkpoints([inspected(document, contents), Inspected(document=failed)])
     found = parse(text)
     assert [each.attributes["href"] for each in found.all("nav")[0].all("a")] == ["#c1", "#c2"]
     assert "Not read: there is none" in found.text

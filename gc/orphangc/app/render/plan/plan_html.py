@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
 from typing import Any
-
-from jinja2 import Environment
 
 from orphangc.app.console.text import duration
 from orphangc.app.render.job_view import ShownJob
@@ -28,7 +25,7 @@ from orphangc.app.render.reason_groups import (
 )
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Fate, Stop, stops
-from orphangc.app.render.template_environment import page_environment
+from orphangc.app.render.template_environment import report
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.model.settings import StorageRootSettings
@@ -150,14 +147,7 @@ def render_html(plan: Plan, breakdown: Breakdown) -> str:
     Foreign text (names in a bucket, error messages of a store) is escaped for HTML and loses its
     control characters in the environment, not in the templates.
     """
-    return _environment().get_template("report.html.j2").render(_context(plan, breakdown))
-
-
-@cache
-def _environment() -> Environment:
-    environment = page_environment("orphangc.app.render")
-    environment.globals.update(bound_text=BOUND_TEXT, **_LIMITS)
-    return environment
+    return report("report.html.j2", **_LIMITS, **_context(plan, breakdown))
 
 
 def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
@@ -174,6 +164,7 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
         "fates": {job.view.name: job.view.fate for job in jobs},
         "whole": stacked([("All that is stored", view.kinds)])[0],
         "does_add_up": total(cell.amount for cell in view.cells) == view.total,
+        "bound_text": BOUND_TEXT,
         "extras_advice": EXTRAS_ADVICE,
         "settings": settings_rows(plan.settings),
         "sections": _sections(view),

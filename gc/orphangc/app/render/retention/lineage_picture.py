@@ -9,13 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
-
-from jinja2 import Environment
 
 from flinkstate.text.shown_text import counted, human_bytes
 from orphangc.app.console.text import instant, unneeded_sentence
-from orphangc.app.render.template_environment import page_environment
+from orphangc.app.render.template_environment import report
 from orphangc.core.documents.lineage_report import (
     LineageCheckpointPart,
     LineageJobPart,
@@ -220,26 +217,19 @@ _LIMITS = {"limit_lineages": 200, "limit_rows": 2000}
 """Maximum numbers of entries; the JSON document has all of them."""
 
 
-def render_lineages(report: LineageReport, price: float) -> str:
+def drawn(lineages: LineageReport, most: int) -> list[tuple[LineagePart, LineagePicture]]:
+    """Return the first lineages, each with its picture: what shows no sign of life, first."""
+    now = lineages.created_at
+    return [(each, lineage_picture(each, now)) for each in lineages.lineages[:most]]
+
+
+def render_lineages(lineages: LineageReport, price: float) -> str:
     """Return lineages as one self-contained page."""
-    drawn = [
-        (each, lineage_picture(each, report.created_at))
-        for each in report.lineages[: _LIMITS["limit_lineages"]]
-    ]
-    return (
-        _environment()
-        .get_template("lineages.html.j2")
-        .render(
-            report=report,
-            drawn=drawn,
-            now=report.created_at,
-            sentence_of_bytes=unneeded_sentence(report.unneeded, price),
-        )
+    return report(
+        "lineages.html.j2",
+        **_LIMITS,
+        report=lineages,
+        drawn=drawn(lineages, _LIMITS["limit_lineages"]),
+        now=lineages.created_at,
+        sentence_of_bytes=unneeded_sentence(lineages.unneeded, price),
     )
-
-
-@cache
-def _environment() -> Environment:
-    environment = page_environment("orphangc.app.render")
-    environment.globals.update(_LIMITS)
-    return environment

@@ -16,20 +16,26 @@ from fastapi.responses import HTMLResponse, Response
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import stops
-from orphangc.app.status.status_store import Status, StatusStore
-from orphangc.app.web.jobs import job_names, known_jobs, self_sustained, sightings, unknown_job
+from orphangc.app.status.status_store import StatusStore
+from orphangc.app.web.jobs import (
+    all_runs,
+    found_run,
+    job_names,
+    known_jobs,
+    self_sustained,
+    sightings,
+)
 from orphangc.app.web.page_templates import assets, page
-from orphangc.app.web.pages.checkpoint_page import (
+from orphangc.app.web.pages.lineage_pages import (
     ReadPagePart,
     checkpoint_context,
     checkpoints_context,
+    shown_lineages,
 )
-from orphangc.app.web.pages.lineage_page import shown_lineages
 from orphangc.app.web.pages.object_page import explanation
 from orphangc.app.web.pages.overview import status_context
 from orphangc.app.web.pages.page_view import due_days, history_of, job_rows, record_rows, stored_in
 from orphangc.app.web.problem_documents import problem
-from orphangc.app.web.runs import UNKNOWN_RUN, FoundRun, all_runs, find_run
 
 _ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
 _RUNS_ON_PAGE = 500
@@ -54,13 +60,6 @@ def pages_of(source: StatusStore, http: HttpSettings, page_part: ReadPagePart) -
     for path, answer in routes.items():
         router.get(path)(answer)
     return router
-
-
-def _found(status: Status, run_id: str) -> FoundRun:
-    found = find_run(status, run_id)
-    if found is None:
-        raise problem(HTTPStatus.NOT_FOUND, UNKNOWN_RUN)
-    return found
 
 
 @contextmanager
@@ -103,7 +102,7 @@ class _Pages:
 
     def run(self, request: Request, run_id: str) -> Response:
         status = self.source.status()
-        found = _found(status, run_id)
+        found = found_run(status, run_id)
         record = found.record
         names = JobNames.of(record.jobs)
         context = {
@@ -120,7 +119,7 @@ class _Pages:
         return page(request, "run.html.j2", context)
 
     def lineages(self, request: Request, run_id: str) -> Response:
-        found = _found(self.source.status(), run_id)
+        found = found_run(self.source.status(), run_id)
         with _one_of(self.reading):
             shown = shown_lineages(found.record)
         return page(request, "lineage_page.html.j2", {"run": found.record, "shown": shown})
@@ -132,7 +131,7 @@ class _Pages:
         uri: Annotated[str | None, Query(max_length=4096)] = None,
         job: Annotated[str | None, Query(max_length=64)] = None,
     ) -> Response:
-        found = _found(self.source.status(), run_id)
+        found = found_run(self.source.status(), run_id)
         with _one_of(self.reading):
             if uri is None:
                 return page(request, "checkpoints.html.j2", checkpoints_context(found, job))
@@ -143,7 +142,7 @@ class _Pages:
         self, request: Request, run_id: str, key: Annotated[str, Query(max_length=4096)] = ""
     ) -> Response:
         status = self.source.status()
-        found = _found(status, run_id)
+        found = found_run(status, run_id)
         with _one_of(self.reading):
             shown = explanation(found.record, key)
         context = {"run": found.record, "shown": shown, "linked": frozenset(known_jobs(status))}
@@ -151,10 +150,7 @@ class _Pages:
 
     def job(self, request: Request, job_id: str) -> Response:
         status = self.source.status()
-        seen = sightings(status, job_id)
-        if not seen:
-            raise problem(*unknown_job(status, job_id))
-        names = job_names(status)
+        seen, names = sightings(status, job_id), job_names(status)
         context = {
             "status": status,
             "linked": {job_id},
