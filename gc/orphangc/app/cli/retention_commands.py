@@ -37,8 +37,8 @@ def lineage(
     output: o.OutputOption = None,
 ) -> None:
     """Show which job continued which, and the bytes that only each of them holds."""
-    from orphangc.app.commands.retention.lineage_tables import lineage_tables
     from orphangc.app.config.validate import settings_from
+    from orphangc.app.render.retention.lineage_tables import lineage_tables
     from orphangc.app.runner.lineages import lineages_now
 
     checked = settings_from({"root": root, **settings})
@@ -72,8 +72,8 @@ def expire(
     plan ends that; then ``plan`` finds the files. Without a policy nothing goes; under one, also
     what Flink itself was to delete.
     """
-    from orphangc.app.commands.retention.lineage_tables import expiry_tables
     from orphangc.app.config.validate import policy_from, settings_from
+    from orphangc.app.render.retention.lineage_tables import expiry_tables
     from orphangc.app.render.sentences.next_steps import after_expire
     from orphangc.app.runner.lineages import make_expiry
 

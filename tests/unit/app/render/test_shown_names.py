@@ -7,10 +7,10 @@ import pytest
 
 from orphangc.app.commands.operate.self_sustained import check_tables
 from orphangc.app.commands.operate.users_of import user_tables
-from orphangc.app.commands.retention.lineage_tables import lineage_tables
 from orphangc.app.config.configuration import LogSettings
 from orphangc.app.render.plan.plan_html import render_html
 from orphangc.app.render.plan.plan_tables import outcome_tables
+from orphangc.app.render.retention.lineage_tables import lineage_tables
 from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.world_tables import world_tables
 from orphangc.app.telemetry.audit_log import log_plan

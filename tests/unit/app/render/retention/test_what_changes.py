@@ -1,6 +1,6 @@
 """Each reason for which a checkpoint is kept has the one thing that would change it."""
 
-from orphangc.app.commands.retention.lineage_tables import CHANGES
+from orphangc.app.render.retention.lineage_tables import CHANGES
 from orphangc.core.lineage.checkpoint_fates import _EXPIRING, RetentionReason
 
 
