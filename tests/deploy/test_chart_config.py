@@ -8,7 +8,7 @@ import yaml
 from deploy.charts import CASES, CHART, ROOTS, collector, daemon, rendered, the
 from orphangc.app.config.configuration import Configuration
 from orphangc.app.config.load import load_configuration
-from orphangc.core.documents.run_record import RunMode
+from orphangc.core.model.shown import RunMode
 from support.accepted import keys, keys_of_a_root
 
 pytestmark = pytest.mark.ci

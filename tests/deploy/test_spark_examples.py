@@ -10,7 +10,7 @@ from deploy.charts import CHART, collector, helm_run, manifests
 from deploy.images import REPOSITORY
 from deploy.pod_security import problems_of
 from orphangc.app.config.load import load_configuration
-from orphangc.core.documents.run_record import RunMode
+from orphangc.core.model.shown import RunMode
 from support.processes import finished
 
 pytestmark = pytest.mark.ci

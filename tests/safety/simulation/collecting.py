@@ -20,12 +20,12 @@ from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.runs.held_run import HeldRun
-from orphangc.collect.runs.planned_run import recalled_for
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.collect.sweep.sweep import Sweep
+from orphangc.collect.world.recalling import recalled_for
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings

@@ -14,6 +14,7 @@ from orphangc.app.cli.application import app
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import end, print_steps
 from orphangc.app.console.setting_options import Values, gathered
+from orphangc.core.model.shown import RunMode
 from orphangc.errors import ExitCode
 
 
@@ -29,9 +30,7 @@ def init(
     *,
     root: o.PolicyRoot = None,
     settings: Values,
-    mode: Annotated[
-        o.HighestMode, typer.Option(help="Highest mode of runs.")
-    ] = o.HighestMode.REPORT,
+    mode: Annotated[RunMode, typer.Option(help="Highest mode of runs.")] = RunMode.REPORT,
     out: Annotated[Path, typer.Option(help="File to write.")] = Path("orphangc.yaml"),
     replace: Annotated[bool, typer.Option("--replace", help="Replace a file that exists.")] = False,
     yes: Annotated[
@@ -123,14 +122,13 @@ def policy(
 ) -> None:
     """Print the least permissions that runs need, as the provider's own policy document."""
     from orphangc.app.commands.operate.policy import make_policy, policy_tables
-    from orphangc.core.documents.run_record import RunMode
 
     may_examine = settings.pop("doctor")
     made = make_policy(
         provider,
         {"root": root, **settings},
         config=config,
-        mode=None if mode is None else RunMode(mode),
+        mode=mode,
         rights={
             **{f"may_{name}": each for name, each in rights.items()},
             "may_examine": may_examine,

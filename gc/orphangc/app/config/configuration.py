@@ -11,7 +11,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from orphangc.app.config.schedule import DEFAULT_SCHEDULE, check_schedule, check_timezone
 from orphangc.app.config.validate import default_plans
-from orphangc.core.documents.run_record import RunMode
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import (
     NO_SWITCH,
@@ -26,6 +25,7 @@ from orphangc.core.model.settings import (
     http_url,
     without_credentials,
 )
+from orphangc.core.model.shown import RunMode
 
 Schedule = Annotated[str, AfterValidator(check_schedule)]
 

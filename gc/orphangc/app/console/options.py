@@ -10,7 +10,7 @@ import typer
 
 from flinkstate.console.options import AliasOption, OutputOption
 from flinkstate.tables.printing import Output
-from orphangc.core.model.shown import SearchScope
+from orphangc.core.model.shown import RunMode, SearchScope
 
 __all__ = ["AliasOption", "Output", "OutputOption"]
 
@@ -50,14 +50,6 @@ ProofState = Annotated[
 ConfigFile = Annotated[Path, typer.Option(help="The configuration file.")]
 
 
-class HighestMode(StrEnum):
-    """Highest mode of runs; see ``RunMode``."""
-
-    REPORT = "report"
-    QUARANTINE = "quarantine"
-    DELETE = "delete"
-
-
 class Provider(StrEnum):
     """Provider of a storage."""
 
@@ -84,7 +76,7 @@ PolicyConfig = Annotated[
     Path | None, typer.Option(help="Configuration file, for all of its storage roots at once.")
 ]
 PolicyMode = Annotated[
-    HighestMode | None,
+    RunMode | None,
     typer.Option(help="Highest mode of the runs; by default the file's, or delete without a file."),
 ]
 MayUndelete = Annotated[bool, typer.Option("--undelete", help="Also allow undelete.")]

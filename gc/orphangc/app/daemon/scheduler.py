@@ -20,7 +20,8 @@ from orphangc.app.config.schedule import longest_gap, trigger_of
 from orphangc.app.daemon.workers import Children, Ended, signal_name
 from orphangc.app.status.status_store import StatusStore
 from orphangc.app.wiring.clock import now
-from orphangc.core.documents.run_record import Phase, PhaseRecord, RunMode, RunRecord, RunResult
+from orphangc.core.documents.run_record import Phase, PhaseRecord, RunRecord, RunResult
+from orphangc.core.model.shown import RunMode
 from orphangc.errors import ExitCode
 
 log = structlog.get_logger()

@@ -26,7 +26,6 @@ from orphangc.core.documents.run_record import (
     JobRecord,
     Phase,
     PhaseRecord,
-    RunMode,
     RunRecord,
     RunResult,
     StoppedPart,
@@ -39,6 +38,7 @@ from orphangc.core.documents.self_sustained_record import (
     remembered,
 )
 from orphangc.core.model.codes import Condition
+from orphangc.core.model.shown import RunMode
 from orphangc.core.model.tallies import Cell, summed
 from orphangc.core.model.types import Action, EvidenceSource, JobState, Outcome
 from orphangc.core.times.instants import EPOCH, shifted

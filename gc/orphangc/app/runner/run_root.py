@@ -34,15 +34,9 @@ from orphangc.collect.state.history import checks_before, has_planned, kept_reco
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.core.documents.lineage_report import LINEAGES_FILE
-from orphangc.core.documents.run_record import (
-    ExpiryRecord,
-    Phase,
-    RunMode,
-    RunRecord,
-    Totals,
-    totals_after,
-)
+from orphangc.core.documents.run_record import ExpiryRecord, Phase, RunRecord, Totals, totals_after
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
+from orphangc.core.model.shown import RunMode
 from orphangc.core.model.types import Outcome
 from orphangc.errors import ExitCode, LockHeldError, OrphanGcError, RefusedError
 

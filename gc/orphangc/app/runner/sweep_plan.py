@@ -27,10 +27,11 @@ from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.expiry import Expiry
 from orphangc.collect.runs.held_run import HeldRun
-from orphangc.collect.runs.planned_run import PlannedRun, recalled_for
+from orphangc.collect.runs.planned_run import PlannedRun
 from orphangc.collect.runs.result import SweepResult
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.sweep import Sweep
+from orphangc.collect.world.recalling import recalled_for
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings

@@ -9,7 +9,8 @@ from enum import StrEnum
 
 from flinkstate.text.shown_text import KindText
 from orphangc.app.render.stops import Fate
-from orphangc.core.documents.run_record import RunMode, RunResult
+from orphangc.core.documents.run_record import RunResult
+from orphangc.core.model.shown import RunMode
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 

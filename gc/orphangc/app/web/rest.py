@@ -23,7 +23,8 @@ from orphangc.app.web.jobs import (
 )
 from orphangc.app.web.problem_documents import problem, responses
 from orphangc.core.documents.plan import Tally
-from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, RunResult
+from orphangc.core.documents.run_record import JobRecord, RunRecord, RunResult
+from orphangc.core.model.shown import RunMode
 
 _JobId = Annotated[str, Path(description="Flink's job id: 32 lower-case hexadecimal digits.")]
 _RunId = Annotated[str, Path(description="Identifier of a run, as in its logs and its record.")]

@@ -23,20 +23,12 @@ from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.runs.result import SweepResult, code_of
 from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.collect.state.lock import Renewal
-from orphangc.collect.state.store import RootState
-from orphangc.collect.world.recalling import Recalled, recalled
+from orphangc.collect.world.recalling import Recalled
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.documents.plan import Plan
-from orphangc.core.world.known_states import known_state
 from orphangc.ports import OutcomeSink, Progress
 
 log = structlog.get_logger()
-
-
-def recalled_for(plan: Plan, state: RootState) -> Recalled:
-    """Return what earlier cycles left to a plan's run, or raise ``StorageUnreachableError``."""
-    known = known_state(plan.states, plan.created_at, "this plan", plan.remembered_at)
-    return recalled(state, known)
 
 
 class HasCycle(Protocol):

@@ -39,7 +39,7 @@ from orphangc.core.memory.remembered import RememberedPlace, StandingFact, World
 from orphangc.core.memory.seen_cycles import STORAGE
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.joined_facts import table
-from orphangc.core.world.known_states import KnownState
+from orphangc.core.world.known_states import KnownState, known_state
 from orphangc.core.world.known_world import World, WorldChange
 from orphangc.errors import StorageUnreachableError
 
@@ -86,6 +86,12 @@ _SET_BACK = "set-back-"
 
 NOTHING_RECALLED = Recalled()
 """For a cycle without a memory, as tests of other things run it."""
+
+
+def recalled_for(plan: Plan, state: RootState) -> Recalled:
+    """Return what earlier cycles left to a plan's run, or raise ``StorageUnreachableError``."""
+    known = known_state(plan.states, plan.created_at, "this plan", plan.remembered_at)
+    return recalled(state, known)
 
 
 def recalled(state: RootState, known: Sequence[KnownState] = ()) -> Recalled:

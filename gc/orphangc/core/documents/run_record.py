@@ -17,6 +17,7 @@ from orphangc.core.documents.plan import BlockedPart, HeldBackPart, RefusedPart,
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck
 from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.joined_facts import LATEST, LATEST_OF_EACH, Fact
+from orphangc.core.model.shown import RunMode
 from orphangc.core.model.tallies import Amount
 from orphangc.core.model.types import Action, JobState, Mode, Outcome
 from orphangc.core.times.instants import Instant, shifted
@@ -26,17 +27,6 @@ _Number = TypeVar("_Number", int, float)
 
 DURATION_BUCKETS_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200)
 """Upper edges of the buckets that the durations of phases are counted in."""
-
-
-class RunMode(StrEnum):
-    """How far a scheduled run may go; each mode does all that the one before it does."""
-
-    REPORT = "report"
-    """Plan only: nothing is written but the plan and this record."""
-    QUARANTINE = "quarantine"
-    """Also lay tombstones."""
-    DELETE = "delete"
-    """Also delete objects whose quarantine is over."""
 
 
 class Phase(StrEnum):

@@ -12,12 +12,11 @@ from enum import StrEnum
 
 from flinkstate.places.checkpoint_names import METADATA_WORD, is_job_id
 from flinkstate.places.locations import Location, canonical
-from orphangc.core.documents.run_record import RunMode
 from orphangc.core.documents.s3_inventory import report_time
 from orphangc.core.model.job_folders import CHANGES, CHECKPOINT, FOLDERS, NUMBERED_FOLDERS, SHARED
 from orphangc.core.model.naming import EXPIRY_MARKER
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.shown import SearchScope
+from orphangc.core.model.shown import RunMode, SearchScope
 from orphangc.core.model.types import AreaName
 from orphangc.core.world.known_world import storage_of
 

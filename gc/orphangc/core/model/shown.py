@@ -40,6 +40,17 @@ class SearchScope(StrEnum):
     """Named places."""
 
 
+class RunMode(StrEnum):
+    """How far a scheduled run may go; each mode does all that the one before it does."""
+
+    REPORT = "report"
+    """Plan only: nothing is written but the plan and this record."""
+    QUARANTINE = "quarantine"
+    """Also lay tombstones."""
+    DELETE = "delete"
+    """Also delete objects whose quarantine is over."""
+
+
 def shown_fields(model: Any) -> Mapping[str, Shown]:
     """Return how options show the fields of a model of settings; the others are no options."""
     marks = ((name, each.metadata) for name, each in model.model_fields.items())

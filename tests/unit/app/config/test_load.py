@@ -17,7 +17,7 @@ from orphangc.app.config.load import (
     load_configuration,
     overriding,
 )
-from orphangc.core.documents.run_record import RunMode
+from orphangc.core.model.shown import RunMode
 from orphangc.errors import SettingsError
 
 SCHEMA = Path(config_module.__file__).with_name("configuration.schema.json")

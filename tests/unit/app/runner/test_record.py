@@ -2,7 +2,8 @@
 
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.runner.record import Draft
-from orphangc.core.documents.run_record import JobRecord, RunMode
+from orphangc.core.documents.run_record import JobRecord
+from orphangc.core.model.shown import RunMode
 from unit.app.render.plan_builder import NOW, a_plan
 
 OWN = {"amounts", "looks", "state_self_sustained"}

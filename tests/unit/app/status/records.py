@@ -3,7 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from orphangc.core.documents.run_record import Phase, PhaseRecord, RunMode, RunRecord, RunResult
+from orphangc.core.documents.run_record import Phase, PhaseRecord, RunRecord, RunResult
+from orphangc.core.model.shown import RunMode
 
 ROOT = "s3://bucket/checkpoints"
 T0 = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -12,7 +12,6 @@ from orphangc.core.documents.run_record import (
     JobRecord,
     Phase,
     PhaseRecord,
-    RunMode,
     RunRecord,
     RunResult,
     SweptPart,
@@ -20,6 +19,7 @@ from orphangc.core.documents.run_record import (
     totals_after,
 )
 from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.shown import RunMode
 from orphangc.core.model.types import Action, JobState, Mode, Outcome, Reason, Scope
 from orphangc.core.world.known_world import (
     ClosedWorld,

@@ -15,8 +15,9 @@ from orphangc.app.web.page_templates import assets
 from orphangc.app.web.page_text import MODE_TEXT, RESULT_TEXT
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.documents.plan import BlockedPart, RefusedPart
-from orphangc.core.documents.run_record import RunMode, RunResult, StoppedPart, SweptPart
+from orphangc.core.documents.run_record import RunResult, StoppedPart, SweptPart
 from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.shown import RunMode
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.world.known_world import KnownCluster, PlaceKind, SearchedPlace, WorldChange
 from support import speed

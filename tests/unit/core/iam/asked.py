@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.permissions import StorageNeed, needs_of
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.shown import RunMode
 
 JOB = "0123456789abcdef" * 2
 UUID = "00000000-0000-4000-8000-000000000001"

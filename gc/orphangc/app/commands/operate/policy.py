@@ -18,11 +18,11 @@ from orphangc.app.config.validate import settings_from
 from orphangc.app.console.options import Partition, Provider
 from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.wiring.discovering import load_and_discover
-from orphangc.core.documents.run_record import RunMode
 from orphangc.core.iam.aws import AWS_LIMITS, CEPH_LIMITS, MOST_CHARACTERS, aws_policy
 from orphangc.core.iam.azure import AZURE_LIMITS, azure_policy
 from orphangc.core.iam.gcp import GCS_LIMITS, gcs_policy
 from orphangc.core.iam.permissions import Purpose, Right, StorageNeed, needs_of
+from orphangc.core.model.shown import RunMode
 from orphangc.errors import SettingsError
 
 

@@ -15,9 +15,10 @@ from orphangc.app.console.text import duration, instant
 from orphangc.app.render.stops import widest
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
-from orphangc.core.documents.run_record import RunMode, RunRecord
+from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.lineage.checkpoint_fates import RetentionAction
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.shown import RunMode
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.times.instants import shifted
 

@@ -13,8 +13,9 @@ from orphangc.app.render.stops import Fate, Stop, stops
 from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.jobs import is_outdated, job_names
 from orphangc.app.web.page_text import RESULT_TEXT, Tone, span_text
-from orphangc.core.documents.run_record import RunMode, RunRecord, RunResult
+from orphangc.core.documents.run_record import RunRecord, RunResult
 from orphangc.core.model.codes import MEMORY_CONDITIONS, Condition, Guard
+from orphangc.core.model.shown import RunMode
 from orphangc.core.model.types import Action, Outcome
 
 _PATIENCE = 2

@@ -26,7 +26,7 @@ from orphangc.app.web.pages.page_view import (
     stored_in,
     sustained_counts,
 )
-from orphangc.core.documents.run_record import RunMode
+from orphangc.core.model.shown import RunMode
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.world.known_world import united_world
 

@@ -19,7 +19,8 @@ from orphangc.app.web.jobs import Sustained, known_jobs, self_sustained
 from orphangc.app.web.pages.attention import mode_of
 from orphangc.app.web.pages.storage_growth import Growth, growth
 from orphangc.core.documents.plan import Tally
-from orphangc.core.documents.run_record import JobRecord, RunMode, RunRecord, TombstonesPart
+from orphangc.core.documents.run_record import JobRecord, RunRecord, TombstonesPart
+from orphangc.core.model.shown import RunMode
 from orphangc.core.model.tallies import Amount, summed
 from orphangc.core.model.types import Action, Outcome
 
