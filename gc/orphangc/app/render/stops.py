@@ -11,6 +11,7 @@ from orphangc.app.render.advice import Advice, condition_advice, guard_advice
 from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.core.documents.plan import JobPart
 from orphangc.core.documents.run_record import JobRecord
+from orphangc.core.groups import grouped
 from orphangc.core.model.codes import WORLD_CONDITIONS
 
 if TYPE_CHECKING:  # the status page loads no Arrow
@@ -104,10 +105,7 @@ class Stop:
     @property
     def by_message(self) -> Mapping[str, Sequence[StoppedJob]]:
         """Return the jobs by their message: what many share is shown once."""
-        found: dict[str, list[StoppedJob]] = {}
-        for each in self.jobs:
-            found.setdefault(each.message, []).append(each)
-        return found
+        return grouped(self.jobs, lambda job: job.message)
 
 
 def stops(jobs: Iterable[Judged], names: JobNames | None = None) -> tuple[Stop, ...]:
@@ -119,12 +117,18 @@ def stops(jobs: Iterable[Judged], names: JobNames | None = None) -> tuple[Stop, 
     """
     judged = [*jobs]
     names = JobNames.of(judged) if names is None else names
-    found: dict[tuple[Fate, str, Advice], list[StoppedJob]] = {}
-    for job in judged:
-        for each in unmet_by(job):
-            stopped = StoppedJob(job.job_id, name_of(job), names.in_text(each.message))
-            found.setdefault((each.fate, each.code, each.advice), []).append(stopped)
-    every = (Stop(*key, tuple(stopped)) for key, stopped in found.items())
+    unmet = ((each, job) for job in judged for each in unmet_by(job))
+    found = grouped(unmet, lambda it: (it[0].fate, it[0].code, it[0].advice))
+    every = (
+        Stop(
+            *key,
+            tuple(
+                StoppedJob(job.job_id, name_of(job), names.in_text(each.message))
+                for each, job in stopped
+            ),
+        )
+        for key, stopped in found.items()
+    )
     return tuple(sorted(every, key=lambda each: (each.fate is Fate.BLOCKED, -len(each.jobs))))
 
 

@@ -37,6 +37,7 @@ from orphangc.core.documents.self_sustained_record import (
     answer_of,
     remembered,
 )
+from orphangc.core.groups import grouped
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.shown import RunMode
 from orphangc.core.model.tallies import Cell, summed
@@ -193,13 +194,14 @@ def _swept(result: SweepResult) -> tuple[SweptPart, ...]:
 
 def _tallies(cells: Iterable[Cell]) -> dict[str, tuple[Tally, ...]]:
     sums = summed(cells, lambda cell: (cell.job_id, cell.scope, cell.action, cell.reason))
-    found: dict[str, list[Tally]] = {}
-    for (job_id, scope, action, reason), amount in sorted(sums.items()):
-        tally = Tally(
-            scope=scope, action=action, reason=reason, objects=amount.objects, bytes=amount.bytes
+    found = grouped(sorted(sums.items()), lambda it: it[0][0])
+    return {
+        job_id: tuple(
+            Tally(scope=scope, action=action, reason=reason, objects=sum_.objects, bytes=sum_.bytes)
+            for (_, scope, action, reason), sum_ in sums_of_job
         )
-        found.setdefault(job_id, []).append(tally)
-    return {job_id: tuple(tallies) for job_id, tallies in found.items()}
+        for job_id, sums_of_job in found.items()
+    }
 
 
 def _jobs(
@@ -208,10 +210,11 @@ def _jobs(
     checks_before: Mapping[str, Sequence[RememberedUsageCheck]],
 ) -> tuple[JobRecord, ...]:
     amounts = _tallies(() if breakdown is None else breakdown.cells())
-    jobs = [
-        _job(job, amounts.pop(job.job_id, ()), _checks(job, plan, checks_before))
-        for job in plan.jobs
-    ]
+    jobs: list[JobRecord] = []
+    for job in plan.jobs:
+        own, checks = amounts.pop(job.job_id, ()), _checks(job, plan, checks_before)
+        answer = answer_of(checks)
+        jobs.append(JobRecord.like(job, amounts=own, state_self_sustained=answer, looks=checks))
     jobs += [JobRecord(job_id=job_id, amounts=rest) for job_id, rest in amounts.items()]
     return tuple(sorted(jobs, key=lambda job: job.job_id))
 
@@ -227,13 +230,6 @@ def _checks(
         newest_checkpoint_id=max(job.retained_checkpoint_ids, default=None),
         is_ended=any(each.is_over for each in job.looks),
     )
-
-
-def _job(
-    job: JobPart, amounts: tuple[Tally, ...], checks: tuple[RememberedUsageCheck, ...]
-) -> JobRecord:
-    answer = answer_of(checks)
-    return JobRecord.like(job, amounts=amounts, state_self_sustained=answer, looks=checks)
 
 
 def _registry_age(plan: Plan) -> float | None:

@@ -5,7 +5,7 @@ The templates compare values and compute none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -28,6 +28,7 @@ from orphangc.app.render.stops import Fate, Stop, stops
 from orphangc.app.render.template_environment import report
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import JobPart, Plan
+from orphangc.core.groups import grouped
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.tallies import Amount, Cell, summed, total
 from orphangc.core.model.types import Action, Reason, Scope
@@ -60,26 +61,22 @@ class JobOnPage:
 
 def jobs_on_page(view: PlanView) -> tuple[JobOnPage, ...]:
     """Return the jobs of a plan, the largest first."""
-    verdicts: dict[str, list[tuple[VerdictKey, Amount]]] = {}
     sums = summed(view.cells, lambda cell: (cell.job_id, (cell.scope, cell.action, cell.reason)))
-    for (job_id, key), amount in sorted(sums.items(), key=lambda it: _verdict_order(it[0][1])):
-        verdicts.setdefault(job_id, []).append((key, amount))
+    ordered = sorted(sums.items(), key=lambda it: (it[0][1][0], kind_order(it[0][1][2])))
+    verdicts = grouped(ordered, lambda it: it[0][0])
     jobs = [
         JobOnPage(
             view=each,
             anchor=f"job-{number}",
-            verdicts=tuple(verdicts.get(job.job_id, ())) if job.job_id else (),
+            verdicts=tuple((key, amount) for (_, key), amount in verdicts.get(job.job_id, ()))
+            if job.job_id
+            else (),
             stops=stops([job], view.names),
             deciding=_deciding(job),
         )
         for number, (job, each) in enumerate(zip(view.plan.jobs, view.jobs, strict=True))
     ]
     return tuple(sorted(jobs, key=lambda each: -each.view.total.bytes))
-
-
-def _verdict_order(key: VerdictKey) -> tuple[Scope, tuple[int, int]]:
-    scope, _, reason = key
-    return scope, kind_order(reason)
 
 
 def _deciding(job: JobPart) -> frozenset[int]:
@@ -89,24 +86,8 @@ def _deciding(job: JobPart) -> frozenset[int]:
     return unknown or earliest
 
 
-def rows_by_job(cells: Iterable[Cell], names: JobNames) -> tuple[Row, ...]:
-    """Return one row for each job, the largest first."""
-    rows = _rows(cells, lambda cell: names(cell.job_id))
-    return tuple(sorted(rows, key=lambda row: (-row.total.bytes, row.name)))
-
-
-def rows_by_age(cells: Iterable[Cell]) -> tuple[Row, ...]:
-    """Return one row for each age, including empty ones, the youngest first."""
-    return _rows(cells, lambda cell: AGE_LABELS[cell.age], AGE_LABELS.values())
-
-
-def _rows(
-    cells: Iterable[Cell], name_of: Callable[[Cell], str], names: Iterable[str] = ()
-) -> tuple[Row, ...]:
-    found: dict[str, list[Cell]] = {name: [] for name in names}
-    for cell in cells:
-        found.setdefault(name_of(cell), []).append(cell)
-    return tuple(Row(name=name, kinds=by_kind(own)) for name, own in found.items())
+def _rows(found: Mapping[str, Sequence[Cell]]) -> list[Row]:
+    return [Row(name=name, kinds=by_kind(own)) for name, own in found.items()]
 
 
 def settings_rows(settings: StorageRootSettings) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -173,7 +154,11 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
 
 
 def _pictures(cells: tuple[Cell, ...], names: JobNames) -> dict[str, Any]:
-    by_job, by_age = rows_by_job(cells, names), rows_by_age(cells)
+    """Return one row for each job, the largest first, and for each age, the youngest first."""
+    by_job = _rows(grouped(cells, lambda cell: names(cell.job_id)))
+    by_job.sort(key=lambda row: (-row.total.bytes, row.name))
+    of_age = grouped(cells, lambda cell: cell.age)
+    by_age = _rows({label: of_age.get(age, ()) for age, label in AGE_LABELS.items()})
     rest = by_job[JOBS_IN_PICTURE:]
     return {
         "by_job": by_job,

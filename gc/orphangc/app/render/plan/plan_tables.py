@@ -26,6 +26,7 @@ from orphangc.app.render.stops import MARKS, Fate, Stop
 from orphangc.app.render.text_table import as_text
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
+from orphangc.core.groups import grouped
 from orphangc.core.model.types import Mode
 
 _JOBS = 50
@@ -222,12 +223,10 @@ def _counts_table(outcome: Mapping[str, Any]) -> Table:
 
 
 def _refused_lines(refused: Mapping[str, Any], names: JobNames) -> Iterator[RenderableType]:
-    by_reason: dict[str, list[str]] = {}
-    for job, why in refused.items():
-        by_reason.setdefault(_without_id(names.in_text(str(why)), job), []).append(names(job))
+    by_reason = grouped(refused.items(), lambda it: _without_id(names.in_text(str(it[1])), it[0]))
     yield Text("Jobs of which nothing was deleted", style="bold")
     for why, jobs in list(by_reason.items())[:_JOBS]:
-        yield as_text(_some(jobs))
+        yield as_text(_some([names(job) for job, _ in jobs]))
         yield Padding(as_text(why, "dim"), (0, 0, 0, 4))
     if len(by_reason) > _JOBS:
         yield Text(f"{len(by_reason) - _JOBS:,} more reasons stand in outcome.json")

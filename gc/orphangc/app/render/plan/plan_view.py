@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -186,16 +187,15 @@ def _areas(plan: Plan) -> tuple[AreaRow, ...]:
 
 def _reasons_by_scope(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Return why files are kept unjudged, by scope: of refused jobs the refusal says it."""
-    jobs: dict[tuple[str, str], int] = {}
-    for job in plan.jobs:
-        for part in job.areas:
-            why = part.kept_because
-            if why is None:
-                continue
-            for folder in AREAS[part.area].folders:
-                key = (folder.scope.value, why)
-                jobs[key] = jobs.get(key, 0) + 1
-    found: dict[str, tuple[str, ...]] = {}
-    for (scope, why), number in jobs.items():
-        found[scope] = (*found.get(scope, ()), f"{counted(number, 'job')}: {why}")
-    return found
+    jobs = Counter(
+        (folder.scope.value, part.kept_because)
+        for job in plan.jobs
+        for part in job.areas
+        if part.kept_because is not None
+        for folder in AREAS[part.area].folders
+    )
+    found = grouped(jobs.items(), lambda it: it[0][0])
+    return {
+        scope: tuple(f"{counted(number, 'job')}: {why}" for (_, why), number in reasons)
+        for scope, reasons in found.items()
+    }

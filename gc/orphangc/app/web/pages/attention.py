@@ -84,9 +84,15 @@ def mode_of(root: RootStatus) -> RunMode:
 
 def needs_of(status: Status) -> list[AttentionNeed]:
     """Return all problems, the most urgent first; a problem of many storage roots once."""
-    names = job_names(status)
-    of_roots = (need for root in status.roots for need in _of_root(root, status, names))
-    return _gathered([*_of_daemon(status), *of_roots])
+    names, found = job_names(status), []
+    for code, message in (
+        ("not_ready", status.not_ready),
+        ("undiscovered", status.discovery_problem),
+    ):
+        if message is not None:
+            found.append(_trouble(code, AttentionPlace(root="", message=message)))
+    found += (need for root in status.roots for need in _of_root(root, status, names))
+    return _gathered(found)
 
 
 def setup_of(status: Status) -> list[AttentionNeed]:
@@ -109,13 +115,6 @@ def _gathered(needs: Iterable[AttentionNeed]) -> list[AttentionNeed]:
 
 def _rank(code: str) -> int:
     return _ORDER.index(code) if code in _ORDER else len(_ORDER)
-
-
-def _of_daemon(status: Status) -> Iterator[AttentionNeed]:
-    if status.not_ready is not None:
-        yield _trouble("not_ready", AttentionPlace(root="", message=status.not_ready))
-    if status.discovery_problem is not None:
-        yield _trouble("undiscovered", AttentionPlace(root="", message=status.discovery_problem))
 
 
 def _of_root(root: RootStatus, status: Status, names: JobNames) -> Iterator[AttentionNeed]:
@@ -152,17 +151,13 @@ def _of_newest(root: RootStatus) -> Iterator[AttentionNeed]:
 def _result_need(root: RootStatus, run: RunRecord) -> AttentionNeed:
     words = RESULT_TEXT[run.result]
     streak = len(list(takewhile(lambda each: each.result is run.result, root.records)))
-    message = run.error or _failed_deletes(run)
+    failed = run.swept_objects(Action.DELETE, Outcome.FAILED)
+    message = run.error or (f"{counted(failed, 'object')} could not be deleted" if failed else "")
     if streak > 1:
         message = f"{message} ({streak} times in a row)" if message else f"{streak} times in a row"
     passes = run.result in _PASSING and streak < _PATIENCE
     advice = Advice(f"The last run: {words.label}", words.advice, waits=passes)
     return AttentionNeed(code=run.result, advice=advice, places=[_place(root, run, message)])
-
-
-def _failed_deletes(run: RunRecord) -> str:
-    failed = run.swept_objects(Action.DELETE, Outcome.FAILED)
-    return f"{counted(failed, 'object')} could not be deleted" if failed else ""
 
 
 def _trouble(code: str, place: AttentionPlace) -> AttentionNeed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 
 from flinkstate.text.shown_text import counted, human_bytes
@@ -16,7 +15,6 @@ from orphangc.app.web.page_text import Tone, relative_time
 from orphangc.app.web.pages.attention import needs_of, setup_of
 from orphangc.app.web.pages.page_view import (
     Cost,
-    JobRow,
     RootView,
     Stored,
     cost_of,
@@ -26,6 +24,7 @@ from orphangc.app.web.pages.page_view import (
     stored_in,
     sustained_counts,
 )
+from orphangc.core.groups import grouped
 from orphangc.core.model.shown import RunMode
 from orphangc.core.model.types import Action, Outcome
 from orphangc.core.world.known_world import united_world
@@ -48,7 +47,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     blocked = sum(fate_of(job) is Fate.BLOCKED for root in status.roots for job in root.jobs)
     jobs, worlds = job_rows(status), [each.world for each in plans if each.world is not None]
     world = united_world(worlds) if worlds else None
-    runs = all_runs(status)
+    runs, of_root = all_runs(status), grouped(jobs, lambda row: row.root)
     return {
         "status": status,
         "linked": frozenset(known_jobs(status)),
@@ -57,7 +56,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "waits": waits,
         "setup": setup_of(status),
         "blocked": blocked,
-        "tone": _tone(has_acts=bool(acts), is_news=bool(only_reports or blocked or not plans)),
+        "tone": Tone.STOP if acts else "idle" if only_reports or blocked or not plans else Tone.GO,
         "lead": " ".join(_sentences(status, roots, stored, swept=swept, cost=cost)),
         "sections": _sections(
             acts=bool(acts), next=only_reports, waits=bool(waits), world=world is not None
@@ -74,7 +73,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "left": left,
         "swept": swept,
         "jobs": jobs,
-        "job_groups": _by_root(jobs, status),
+        "job_groups": [each for root in status.roots if (each := of_root.get(root.settings.root))],
         "sustained": sustained_counts(jobs),
         "due": due_days((plan.tombstones for plan in plans), status.now.date()),
         "next_run_at": _next_run_at(status),
@@ -82,12 +81,6 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "runs": runs[:_RUNS_SHOWN],
         "runs_kept": len(runs),
     }
-
-
-def _tone(*, has_acts: bool, is_news: bool) -> str:
-    if has_acts:
-        return Tone.STOP
-    return "idle" if is_news else Tone.GO
 
 
 def _next_run_at(status: Status) -> Any:
@@ -171,9 +164,3 @@ def _sections(**present: bool) -> list[tuple[str, str]]:
         ("", "runs", "Last runs"),
     )
     return [(anchor, title) for name, anchor, title in every if not name or present[name]]
-
-
-def _by_root(jobs: tuple[JobRow, ...], status: Status) -> list[list[JobRow]]:
-    order = {root.settings.root: place for place, root in enumerate(status.roots)}
-    ordered = sorted(jobs, key=lambda row: order[row.root])
-    return [list(rows) for _, rows in groupby(ordered, key=lambda row: row.root)]
