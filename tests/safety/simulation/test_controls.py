@@ -18,7 +18,7 @@ from orphangc.collect.decide import verdicts
 from orphangc.collect.mark import mark
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.revalidate import revalidation
-from orphangc.collect.revalidate.registry_watch import RegistryWatch
+from orphangc.collect.revalidate.revalidation import RegistryWatch
 from orphangc.collect.runs.journal import Journal
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from orphangc.collect.revalidate.registry_watch import RegistryWatch
+from orphangc.collect.revalidate.revalidation import RegistryWatch
 from orphangc.core.model.codes import Guard
 from orphangc.errors import RefusedError
 from support.builders import JOB
