@@ -17,9 +17,8 @@ from unittest import mock
 import pyarrow as pa
 
 from integration.harness.flinkbed.truth import UUID, uuids_in
-from orphangc.app.wiring.compose import opened, state_of
+from orphangc.app.wiring.compose import opened, start_of
 from orphangc.collect.cycle import run_cycle
-from orphangc.collect.world.recalling import recalled
 from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence
 from orphangc.core.decision.guards import GUARDS
 from orphangc.core.decision.judge import Judgement, judge_all
@@ -120,21 +119,18 @@ def _cycle(places: Places, mode: str) -> dict[str, Any]:
 
     judged = _Judging(lifts=mode == DERIVED)
     began = time.time_ns()
-    state = state_of(settings)
-    before = recalled(state)
+    start = start_of(settings)
     try:
         with (
-            opened(
-                settings, state, lambda *_: None, before=before, is_planning=True
-            ) as environment,
+            opened(start, lambda *_: None, is_planning=True) as environment,
             mock.patch("orphangc.collect.decide.judged_cycle.judge_all", judged),
         ):
             cycle = run_cycle(
                 replace(environment, wait=lambda _: time.sleep(_POLL_SECONDS)),
-                tombstones=state.tombstones(),
+                tombstones=start.state.tombstones(),
                 halted=None,
                 open_sink=open_sink,
-                before=before,
+                before=start.before,
             )
     except OrphanGcError as err:
         return {"mode": mode, "began": began, "decided": time.time_ns(), "refused": [str(err)]}

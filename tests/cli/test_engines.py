@@ -69,7 +69,7 @@ def test_a_work_folder_is_for_spark_alone(story, tmp_path):
 def cluster(monkeypatch) -> None:
     """Name a cluster; nothing connects to it unless Spark is chosen."""
     monkeypatch.setenv("SPARK_MASTER", "spark://no.such.host.invalid:7077")
-    monkeypatch.setattr("orphangc.app.wiring.auto_engine.find_spec", lambda _: object())
+    monkeypatch.setattr("orphangc.app.wiring.engines.find_spec", lambda _: object())
 
 
 def engine_of(story, *options: object) -> tuple[str, str]:
@@ -104,13 +104,13 @@ def test_from_the_threshold_on_spark_lists(story, tmp_path, monkeypatch):
 
 def test_without_a_cluster_the_size_is_not_even_asked(story, tmp_path, monkeypatch):
     """Neither the last run nor a page."""
-    monkeypatch.setattr("orphangc.app.wiring.auto_engine.estimated_objects", None)
+    monkeypatch.setattr("orphangc.app.wiring.engines.estimated_objects", None)
     expected = "no cluster is configured (SPARK_MASTER or SPARK_REMOTE, and --work)"
     assert engine_of(story, "--spark-threshold", "1") == ("local", expected)
     assert engine_of(story, "--spark-threshold", "1", "--work", tmp_path) == ("local", expected)
     monkeypatch.setenv("SPARK_MASTER", "local[2]")
     assert engine_of(story, "--spark-threshold", "1") == ("local", expected)
-    monkeypatch.setattr("orphangc.app.wiring.auto_engine.find_spec", lambda _: None)
+    monkeypatch.setattr("orphangc.app.wiring.engines.find_spec", lambda _: None)
     found = engine_of(story, "--spark-threshold", "1", "--work", tmp_path)
     assert found == ("local", "PySpark is not installed")
 

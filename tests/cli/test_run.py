@@ -33,7 +33,7 @@ from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.config.load import load_configuration
 from orphangc.app.runner import run_root as running
 from orphangc.app.runner.make_plan import PlanFiles
-from orphangc.app.wiring.compose import state_of
+from orphangc.app.wiring.compose import CycleStart, state_of
 from orphangc.collect.state.history import newest_records
 from orphangc.core.documents.lineage_report import LINEAGES_FILE, LineageReport
 from support import speed
@@ -219,10 +219,10 @@ def test_an_unexpected_fault_is_a_record_of_one_line(story, tmp_path, monkeypatc
     """It does not stop the next root; its traceback is for those who ask."""
     make_plan = running.make_plan
 
-    def broken(settings: object, *args: object, **more: object) -> object:
-        if "other" not in settings.root:
+    def broken(start: CycleStart, *args: object, **more: object) -> object:
+        if "other" not in start.settings.root:
             raise ZeroDivisionError("two\nlines")
-        return make_plan(settings, *args, **more)
+        return make_plan(start, *args, **more)
 
     monkeypatch.setattr(running, "make_plan", broken)
     config = Configured.of(story, settings_of(story), other_root(tmp_path))

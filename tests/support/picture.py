@@ -19,6 +19,7 @@ from rich.terminal_theme import MONOKAI
 from orphangc.app.commands.operate.demo import demo_settings, make_storage
 from orphangc.app.render.plan.plan_tables import plan_tables
 from orphangc.app.runner.make_plan import PlanFiles, make_plan
+from orphangc.app.wiring.compose import start_of
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
 
@@ -49,7 +50,7 @@ def _plan(folder: Path) -> tuple[Plan, Breakdown]:
     make_storage(folder / "checkpoints")
     settings = demo_settings(folder / "checkpoints", folder / "state")
     settings = settings.model_copy(update={"ended_job": _ENDED, "quarantine_period": _DAY})
-    made = make_plan(settings, PlanFiles(out=folder / "plan"))
+    made = make_plan(start_of(settings), PlanFiles(out=folder / "plan"))
     plan = Plan.model_validate_json(made.plan.model_dump_json().replace(str(folder), "/demo"))
     plan = plan.model_copy(update={"created_at": _CREATED_AT})
     return plan, made.breakdown

@@ -24,7 +24,6 @@ from flinkstate.metadata.references import read_references
 from flinkstate.places import locations as uris
 from orphangc.adapters.files import local_storage, mount_table
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.app.runner import make_plan as planning
 from orphangc.app.runner import sweep_plan as sweeping
 from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle, discovery
@@ -405,7 +404,7 @@ def _every_page(patch: _Patch) -> None:
 
 def _memory(patch: _Patch) -> None:
     """Remember nothing of earlier cycles (R4)."""
-    for module in (planning, planned_run, compose):
+    for module in (planned_run, compose):
         patch.setattr(module, "recalled", lambda *_, **__: NOTHING_RECALLED)
 
 

@@ -37,20 +37,19 @@ def plan(
     """List, mark and decide: one dry pass that deletes nothing and writes nothing under ROOT."""
     from orphangc.app.config.validate import settings_from
     from orphangc.app.runner.make_plan import PlanFiles, make_plan
+    from orphangc.app.wiring.compose import due_at, start_of
 
     choice = engine_choice(**{name: settings.pop(name) for name in ENGINE})
     checked = settings_from({"root": root, **settings})
     with saying(lambda: _what_a_plan_left(out)):
-        planned = make_plan(
-            checked, PlanFiles(out=out, report=report, summary=summary), engine=choice
-        )
+        files = PlanFiles(out=out, report=report, summary=summary)
+        planned = make_plan(start_of(checked), files, engine=choice)
     made = planned.plan
     if is_json(output):
         print_json(made.model_dump(mode="json"))
     else:
         from orphangc.app.render.plan.plan_tables import plan_tables
         from orphangc.app.render.sentences.next_steps import after_plan
-        from orphangc.app.wiring.compose import due_at
 
         print_tables(plan_tables(made, planned.breakdown))
         print_steps(after_plan(made, out, due_at(checked)))

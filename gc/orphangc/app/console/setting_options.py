@@ -10,15 +10,17 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from flinkstate.files.paths import located
 from orphangc.app.console.setting_texts import SETTINGS, Texts
-from orphangc.app.wiring.engine_choice import EngineChoice
 from orphangc.core.model.shown import Shown
 from orphangc.errors import SettingsError
+
+if TYPE_CHECKING:
+    from orphangc.app.wiring.engines import EngineChoice
 
 Values = dict[str, Any]
 """Values of options by the names of their settings."""
@@ -205,4 +207,6 @@ def engine_choice(
     """Return the choice of engine; ``SettingsError`` if ``--work`` is no place, or not used."""
     if engine is EngineName.LOCAL and work is not None:
         raise SettingsError("--work is for --engine spark or auto")
+    from orphangc.app.wiring.engines import EngineChoice  # noqa: PLC0415 - not for help
+
     return EngineChoice.of(engine, None if work is None else located(work), spark_threshold)

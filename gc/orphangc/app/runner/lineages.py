@@ -11,12 +11,11 @@ from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.console.text import LIST_PRICE
-from orphangc.app.wiring.compose import opened, state_of
+from orphangc.app.wiring.compose import CycleStart, opened, start_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.expiry_rows import expiry_plan, rows_of, stored_metadata
 from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle, with_warnings
-from orphangc.collect.state.store import RootState
-from orphangc.collect.world.recalling import Recalled, new_state_warning, not_kept, recalled
+from orphangc.collect.world.recalling import new_state_warning, not_kept
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.retention_policy import RetentionPolicy
@@ -24,24 +23,16 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import SettingsError
 
 
-def opened_lineage_cycle(
-    settings: StorageRootSettings,
-    policy: RetentionPolicy | None,
-    state: RootState,
-    before: Recalled,
-) -> LineageCycle:
+def opened_lineage_cycle(start: CycleStart, policy: RetentionPolicy | None) -> LineageCycle:
     """Return a fresh cycle of a storage root, which is opened for it, with its lineages."""
-    with (
-        shown_progress() as progress,
-        opened(settings, state, progress, before=before) as environment,
-    ):
-        return lineage_cycle(environment, policy, state=state, before=before)
+    with shown_progress() as progress, opened(start, progress) as environment:
+        return lineage_cycle(environment, policy, state=start.state, before=start.before)
 
 
-def remembered(cycle: Cycle, state: RootState, before: Recalled) -> Cycle:
+def remembered(cycle: Cycle, start: CycleStart) -> Cycle:
     """Return a cycle after writing it to the memory if possible, with the warnings about that."""
-    warnings = [new_state_warning(state)] if before.is_new else []
-    problem = not_kept(state, before, cycle.remembered)
+    warnings = [new_state_warning(start.state)] if start.before.is_new else []
+    problem = not_kept(start.state, start.before, cycle.remembered)
     if problem is not None:
         cycle = replace(cycle, plan=cycle.plan.model_copy(update={"states": ()}))
         warnings.append(problem)
@@ -57,8 +48,7 @@ def lineages_now(
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
     """
     check_report(settings, report)
-    state = state_of(settings)
-    found = opened_lineage_cycle(settings, None, state, recalled(state)).report
+    found = opened_lineage_cycle(start_of(settings), None).report
     write_report(found, report, price)
     return found
 
@@ -108,13 +98,12 @@ def make_expiry(
     directory = None if out is None else PlanDirectory(out)
     if directory is not None:
         directory.prepare()
-    state = state_of(settings)
-    before = recalled(state)
-    found = opened_lineage_cycle(settings, policy, state, before)
+    start = start_of(settings)
+    found = opened_lineage_cycle(start, policy)
     for each in found.report.impossible:
         raise SettingsError(each)
     write_report(found.report, report, price)
-    return written_expiry(replace(found, cycle=remembered(found.cycle, state, before)), directory)
+    return written_expiry(replace(found, cycle=remembered(found.cycle, start)), directory)
 
 
 def written_expiry(found: LineageCycle, directory: PlanDirectory | None) -> Plan:

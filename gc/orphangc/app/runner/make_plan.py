@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,10 +20,9 @@ from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.runner.lineages import check_report, remembered, write_file
 from orphangc.app.telemetry.audit_log import log_plan
-from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import opened, state_of
-from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.compose import CycleStart, opened
+from orphangc.app.wiring.engines import LOCAL, EngineChoice, settled
 from orphangc.app.wiring.sharing import listed_in_pass
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
@@ -32,12 +31,10 @@ from orphangc.collect.expire.lineage_cycle import policy_warnings
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.observe.storage_search import StorageSearch
-from orphangc.collect.world.recalling import recalled
 from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.world.known_states import KnownState
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, VerdictSink
 
@@ -87,36 +84,35 @@ def _work_folder(work: Location | None) -> Iterator[WorkFolder | None]:
 
 @contextmanager
 def opened_cycle(
-    settings: StorageRootSettings,
+    start: CycleStart,
     open_sink: Callable[[], VerdictSink],
     progress: Progress,
     *,
     listing: Path | None = None,
     engine: EngineChoice = LOCAL,
-    known: Sequence[KnownState] = (),
     is_remembered: bool = True,
     shared: SharedCheckpoints | None = None,
 ) -> Iterator[tuple[Cycle, Environment]]:
     """Yield one dry cycle of a storage root, while its engine still holds the listing."""
-    state = state_of(settings)
+    state, lists = start.state, engine.is_spark or start.settings.inventory is not None
     tombstones, halted = state.tombstones(), state.halted()
-    before = recalled(state, known)
-    lists = engine.is_spark or settings.inventory is not None
     with opened(
-        settings,
-        state,
+        start,
         progress,
-        before=before,
         shared=shared,
         listing=(None if lists else listed_in_pass(shared, state.root)) or listing,
         engine=engine,
         is_planning=True,
     ) as environment:
         cycle = run_cycle(
-            environment, tombstones=tombstones, halted=halted, open_sink=open_sink, before=before
+            environment,
+            tombstones=tombstones,
+            halted=halted,
+            open_sink=open_sink,
+            before=start.before,
         )
         if is_remembered:
-            cycle = remembered(cycle, state, before)
+            cycle = remembered(cycle, start)
             _remember_readings(environment.search, cycle)
         yield cycle, environment
 
@@ -174,12 +170,11 @@ class PlanFiles:
 
 
 def make_plan(
-    settings: StorageRootSettings,
+    start: CycleStart,
     files: PlanFiles,
     *,
     engine: EngineChoice = LOCAL,
     logs_blocked: bool = False,
-    known: Sequence[KnownState] = (),
     shared: SharedCheckpoints | None = None,
     policy: RetentionPolicy | None = None,
     asks_lineages: bool = False,
@@ -194,8 +189,8 @@ def make_plan(
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
     """
-    files.check(settings)
-    engine = settled(engine, settings)
+    files.check(start.settings)
+    engine = settled(engine, start.state)
     at, directory = now(), files.directory()
     folder = None if directory is None else directory.verdicts
     with (
@@ -204,12 +199,11 @@ def make_plan(
         _work_folder(engine.work if folder is not None else None) as sent,
     ):
         with opened_cycle(
-            settings,
+            start,
             partial(_open_plan_sink, folder, at, sent),
             progress,
             listing=None if directory is None else directory.listing,
             engine=engine,
-            known=known,
             shared=shared,
         ) as (cycle, environment):
             lineages, unneeded = _lineages(cycle, policy, environment, is_asked=asks_lineages)

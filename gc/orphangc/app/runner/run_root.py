@@ -23,8 +23,8 @@ from orphangc.app.runner.sweep_plan import expire_held_plan, sweep_held_plan
 from orphangc.app.telemetry.audit_log import log_refusal, log_run
 from orphangc.app.telemetry.logs import run_named
 from orphangc.app.wiring.clock import now, this_process
-from orphangc.app.wiring.compose import state_of
-from orphangc.app.wiring.engine_choice import EngineChoice
+from orphangc.app.wiring.compose import start_of, state_of
+from orphangc.app.wiring.engines import EngineChoice
 from orphangc.app.wiring.sharing import PassSharing
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.quarantine.quarantine import is_release
@@ -193,14 +193,13 @@ class _ScheduledRun:
             self.draft.phases.append(phase_record(phase, code, started_at, monotonic() - begun))
 
     def _plan(self) -> int:
-        known = self.plans.known_state()
+        start = start_of(self.draft.settings.bare, self.plans.known_state())
         folder = self.plans.new(self.draft.run_id)
         made = self.made = make_plan(
-            self.draft.settings.bare,
+            start,
             PlanFiles(out=folder),
             engine=_engine(self.draft.settings),
             logs_blocked=True,
-            known=known,
             shared=self.sharing.plans,
             policy=self.draft.settings.expire,
             asks_lineages=True,

@@ -17,10 +17,9 @@ from orphangc.app.render.shown_names import JobNames
 from orphangc.app.runner.held_plan import HeldPlan, held_lock
 from orphangc.app.telemetry.audit_log import log_stops
 from orphangc.app.telemetry.logs import run_named
-from orphangc.app.wiring.auto_engine import settled
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import opened, state_of
-from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice, KnownSize
+from orphangc.app.wiring.compose import CycleStart, opened, state_of
+from orphangc.app.wiring.engines import LOCAL, EngineChoice, KnownSize, settled
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -62,9 +61,9 @@ def sweep_plan(
     """
     plan = PlanDirectory(path).read()
     settings = _settings_now(plan.settings, flink_rest, delete_rate)
-    engine = settled(engine, settings, KnownSize(plan.objects_listed, "the plan"))
     check_plan(plan, settings, now())
     state = state_of(settings)
+    engine = settled(engine, state, KnownSize(plan.objects_listed, "the plan"))
     with held_lock(state) as lock:
         if clears_halt:
             state.clear_halt()
@@ -132,27 +131,19 @@ def _carried_out(
     earlier: Callable[[Storage], Storage] | None = None,
     shared: SharedCheckpoints | None = None,
 ) -> SweepResult:
-    settings, plan = held.run.settings, held.plan
-    before = recalled_for(plan, held.run.state)
+    run, plan = held.run, held.plan
+    start = CycleStart(run.settings, run.state, recalled_for(plan, run.state))
     with (
         shown_progress() as progress,
-        opened(
-            settings,
-            held.run.state,
-            progress,
-            before=before,
-            shared=shared,
-            listing=earlier,
-            engine=engine,
-        ) as environment,
+        opened(start, progress, shared=shared, listing=earlier, engine=engine) as environment,
         held.recorded() as outcomes,
     ):
         work = kind(
             environment=environment,
-            run=held.run,
+            run=run,
             plan=plan,
             is_deleting=held.is_deleting,
-            before=before,
+            before=start.before,
             outcomes=outcomes,
             result=held.result,
         )

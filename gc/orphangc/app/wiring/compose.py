@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableL
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.storage_options import storage_options
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.engine_choice import LOCAL, EngineChoice
+from orphangc.app.wiring.engines import LOCAL, EngineChoice
 from orphangc.app.wiring.registry_files import load_snapshots
 from orphangc.app.wiring.searched_places import searched_beside, storage_search
 from orphangc.collect.checkpoints.spooled_objects import contents_of
@@ -45,6 +46,7 @@ from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import shifted
+from orphangc.core.world.known_states import KnownState
 from orphangc.errors import RefusedError, SettingsError
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
 from orphangc.ports.engine import Engine
@@ -70,6 +72,21 @@ def state_of(settings: StorageRootSettings) -> RootState:
     if overlap(root, place):
         raise SettingsError(f"state {place} and storage root {root} contain each other: --state")
     return RootState(open_state_files(place), root)
+
+
+@dataclass(frozen=True, slots=True)
+class CycleStart:
+    """What a cycle of a storage root starts from: settings, state, and the memory in that state."""
+
+    settings: StorageRootSettings
+    state: RootState
+    before: Recalled
+
+
+def start_of(settings: StorageRootSettings, known: Sequence[KnownState] = ()) -> CycleStart:
+    """Return what a cycle starts from, or raise ``StorageUnreachableError``."""
+    state = state_of(settings)
+    return CycleStart(settings, state, recalled(state, known))
 
 
 def ends_of(settings: StorageRootSettings, running: Collection[JobId]) -> list[EndRecord]:
@@ -135,11 +152,9 @@ def _storage_root(settings: StorageRootSettings, state: Location, *, is_planning
 
 @contextmanager
 def opened(
-    settings: StorageRootSettings,
-    state: RootState,
+    start: CycleStart,
     progress: Progress,
     *,
-    before: Recalled,
     shared: SharedCheckpoints | None = None,
     listing: Path | Callable[[Storage], Storage] | None = None,
     engine: EngineChoice = LOCAL,
@@ -155,6 +170,7 @@ def opened(
     Raises:
         StorageUnreachableError, SettingsError: A root cannot be reached, or has an unknown scheme.
     """
+    settings, state, before = start.settings, start.state, start.before
     memory, shows_all = before.memory, is_planning and settings.inventory is None
     root = _storage_root(settings, state.files.location, is_planning=is_planning)
     siblings, remembered = searched_beside(settings, state, memory, root)
@@ -286,8 +302,8 @@ def checkpoints_now(
     """
     reader = CheckpointReader.of(settings)
     own = [open_storage(each) for each in settings.own_places]
-    state = state_of(settings)
-    siblings, remembered = searched_beside(settings, state, recalled(state).memory, own[0])
+    start = start_of(settings)
+    siblings, remembered = searched_beside(settings, start.state, start.before.memory, own[0])
     answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
     read = [each for answer in answers for each in (*answer.checkpoints, *answer.unreadable)]
     found = {each.folder for each in read if isinstance(each, Checkpoint)}

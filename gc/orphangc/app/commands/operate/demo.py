@@ -25,6 +25,7 @@ from orphangc.app.render.plan.plan_tables import plan_tables
 from orphangc.app.runner.make_plan import PlanFiles, make_plan
 from orphangc.app.runner.sweep_plan import sweep_plan
 from orphangc.app.wiring.clock import now
+from orphangc.app.wiring.compose import start_of
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.observe.checkpoints import PackedReferences
 from orphangc.collect.runs.result import SweepResult
@@ -109,7 +110,7 @@ def demo_settings(root: Path, state: Path) -> StorageRootSettings:
 
 
 def _plan(settings: StorageRootSettings, out: Path) -> tuple[Plan, Breakdown]:
-    made = make_plan(settings, PlanFiles(out=out))
+    made = make_plan(start_of(settings), PlanFiles(out=out))
     return made.plan, made.breakdown
 
 

@@ -39,7 +39,7 @@ from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.make_plan import opened_cycle
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.app.wiring.clock import is_dead, now
-from orphangc.app.wiring.compose import open_exports, state_of, state_place, with_proof
+from orphangc.app.wiring.compose import open_exports, start_of, state_of, state_place, with_proof
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.registry_files import load_snapshots
 from orphangc.app.wiring.sharing import shared_checkpoints
@@ -377,10 +377,9 @@ def _judged_jobs(
         return unlisted_cycle_of(settings, shared, known)
     try:
         with opened_cycle(
-            patient(settings),
+            start_of(patient(settings), known),
             DiscardingSink,
             lambda *_: None,
-            known=known,
             shared=shared,
             is_remembered=False,
         ) as (cycle, _):

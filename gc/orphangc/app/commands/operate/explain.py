@@ -13,7 +13,7 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.config.validate import settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.runner.make_plan import opened_cycle
-from orphangc.app.wiring.compose import checkpoints_now, state_of
+from orphangc.app.wiring.compose import checkpoints_now, start_of, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.collect.decide.explanation import OneVerdict, explain
 from orphangc.core.model.naming import job_directory_of
@@ -48,7 +48,10 @@ def explain_key(
     found = OneVerdict(relative)
     with (
         shown_progress() as progress,
-        opened_cycle(settings, lambda: found, progress, is_remembered=False) as (cycle, _),
+        opened_cycle(start_of(settings), lambda: found, progress, is_remembered=False) as (
+            cycle,
+            _,
+        ),
     ):
         if found.row is None:
             raise SettingsError(f"{key} is not stored below {settings.root}")
@@ -57,7 +60,7 @@ def explain_key(
             found.row,
             plan=cycle.plan,
             checkpoints=cycle.mark.checkpoints,
-            tombstone=state_of(settings).tombstones().get(ObjectKey(relative)),
+            tombstone=start.state.tombstones().get(ObjectKey(relative)),
             base=settings.location,
         )
 

@@ -20,7 +20,7 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.runner.make_plan import opened_cycle
-from orphangc.app.wiring.compose import state_of
+from orphangc.app.wiring.compose import start_of, state_of
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.expire.lineage_cycle import DiscardingSink
@@ -101,7 +101,7 @@ def _check(
 ) -> tuple[dict[str, Any], tuple[RememberedUsageCheck, ...]]:
     with (
         shown_progress() as progress,
-        opened_cycle(settings, DiscardingSink, progress) as (cycle, _),
+        opened_cycle(start_of(settings), DiscardingSink, progress) as (cycle, _),
     ):
         jobs = cycle.known.jobs
     keys = [key for key, each in jobs.items() if each.job_id == job and each.directories]

@@ -19,12 +19,11 @@ from orphangc.app.commands.discover.show_discovery import unnamed_text
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.text_table import as_text
 from orphangc.app.render.world_tables import world_tables
-from orphangc.app.wiring.compose import opened, state_of, state_place
+from orphangc.app.wiring.compose import opened, start_of, state_place
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.unlisted_cycle import ShortCycle, unlisted_cycle
-from orphangc.collect.world.recalling import recalled
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.memory.acknowledgement import acknowledging_command
 from orphangc.core.model.settings import StorageRootSettings
@@ -54,11 +53,9 @@ def unlisted_cycle_of(
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
     """
-    state = state_of(settings)
-    before = recalled(state, known)
-    settings = patient(settings)
-    with opened(settings, state, lambda *_: None, before=before, shared=shared) as environment:
-        return unlisted_cycle(environment, halted=state.halted(), before=before)
+    start = start_of(patient(settings), known)
+    with opened(start, lambda *_: None, shared=shared) as environment:
+        return unlisted_cycle(environment, halted=start.state.halted(), before=start.before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
