@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,8 +67,8 @@ class PlanDirectory:
         """Return the folder of the verdict files."""
         return self.path / "verdicts"
 
-    def prepare(self) -> None:
-        """Check that a new plan can be written here.
+    def prepared(self) -> Self:
+        """Return this folder after a check that a new plan can be written here.
 
         The folder may hold the files of an interrupted plan, whose listing is resumed.
 
@@ -81,6 +82,7 @@ class PlanDirectory:
             raise SettingsError(
                 f"{self.path} cannot be made: {above} is no folder that this user may write in"
             )
+        return self
 
     def _is_free(self) -> bool:
         """Return whether the folder is empty, or holds an interrupted plan that has a listing."""

@@ -26,16 +26,19 @@ def run(
     output: o.OutputOption = None,
 ) -> None:
     """Run every configured storage root once: plan, then act as far as its mode allows."""
-    from orphangc.app.runner.run_all import interrupted, record_tables, run_configured, steps_after
+    from orphangc.app.config.load import chosen_roots
+    from orphangc.app.runner import run_all
 
-    roots, records, code = run_configured(config, only or (), is_child=child)
+    configuration = run_all.loaded(config, is_remembered=True, is_child=child)
+    chosen = chosen_roots(configuration, only)
+    records, code = run_all.run_configured(configuration, chosen, is_child=child)
     if is_signal(code):
-        complain(f"interrupted: {interrupted(records)}")
+        complain(f"interrupted: {run_all.interrupted(records)}")
     if is_json(output):
         print_json([record.model_dump(mode="json") for record in records])
     else:
-        print_tables(record_tables(records))
-        print_steps(steps_after(records, roots, config))
+        print_tables(run_all.record_tables(records))
+        print_steps(run_all.steps_after(records, chosen, config))
     if code != ExitCode.DONE:
         raise typer.Exit(code)
 
@@ -56,13 +59,15 @@ def records(
     keep: Annotated[bool, typer.Option("--keep", help="Write the records given on stdin.")] = False,
 ) -> None:
     """Print the records of earlier runs as JSON, for the daemon."""
-    from orphangc.app.runner.run_all import keep_records, known_records
+    from orphangc.app.config.load import chosen_roots
+    from orphangc.app.runner.run_all import keep_records, known_records, loaded
 
+    chosen = chosen_roots(loaded(config), only)
     if keep:
-        kept = keep_records(config, sys.stdin.read())
+        kept = keep_records(chosen, sys.stdin.read())
         print_json([record.model_dump(mode="json") for record in kept])
     else:
-        print_json(known_records(config, only or ()))
+        print_json(known_records(chosen))
 
 
 @app.command(hidden=True)

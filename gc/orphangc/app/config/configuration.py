@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializ
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from orphangc.app.config.schedule import DEFAULT_SCHEDULE, check_schedule, check_timezone
-from orphangc.app.config.validate import default_plans
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import (
     NO_SWITCH,
@@ -30,19 +29,17 @@ from orphangc.core.model.shown import RunMode
 Schedule = Annotated[str, AfterValidator(check_schedule)]
 
 
-class _ConfigSection(BaseModel):
+class ConfigSection(BaseModel):
+    """A part of the configuration file below a key of its own."""
+
     model_config = ConfigDict(
         extra="forbid", frozen=True, validate_default=True, hide_input_in_errors=True
     )
 
 
-def _pushgateway(value: str | None) -> str | None:
-    return None if value is None else http_url(value, "a Pushgateway")
-
-
 PushUrl = Annotated[
     str,
-    AfterValidator(_pushgateway),
+    AfterValidator(lambda value: http_url(value, "a Pushgateway")),
     PlainSerializer(without_credentials, return_type=str, when_used="json"),
 ]
 
@@ -83,7 +80,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _EVERY_INTERFACE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - it is compared, not bound
 
 
-class HttpSettings(_ConfigSection):
+class HttpSettings(ConfigSection):
     """HTTP endpoint of the daemon."""
 
     host: str = "127.0.0.1"
@@ -107,7 +104,7 @@ class HttpSettings(_ConfigSection):
         return tuple(dict.fromkeys((*_LOOPBACK, own)))
 
 
-class MetricsSettings(_ConfigSection):
+class MetricsSettings(ConfigSection):
     """Targets for the metrics of single runs; Prometheus scrapes the daemon."""
 
     pushgateway: PushUrl | None = None
@@ -118,7 +115,7 @@ class MetricsSettings(_ConfigSection):
     """File for the node exporter's textfile collector."""
 
 
-class LogSettings(_ConfigSection):
+class LogSettings(ConfigSection):
     """Logs, on stderr."""
 
     format: Literal["auto", "json", "console"] = "auto"
@@ -142,7 +139,7 @@ def _rest_template(value: str) -> str:
     return value
 
 
-class DiscoverySettings(_ConfigSection):
+class DiscoverySettings(ConfigSection):
     """What is read to learn of storages, clusters, HA, jobs and savepoints."""
 
     namespaces: tuple[NamespaceName, ...] = ()
@@ -230,4 +227,8 @@ class Configuration(BaseSettings):
     @property
     def plans_folder(self) -> Path:
         """Return where the plans of runs are kept."""
-        return default_plans() if self.plans is None else self.plans
+        if self.plans is not None:
+            return self.plans
+        from platformdirs import user_state_path  # noqa: PLC0415 - seldom needed
+
+        return user_state_path("orphangc") / "plans"

@@ -21,14 +21,7 @@ from flinkstate.files.paths import located, meet, spellings
 from flinkstate.places.locations import Alias, Location, canonical, parse_alias
 from flinkstate.text.problems import first_problem, nearest
 from orphangc.adapters.storage_options import use_storage_options
-from orphangc.app.config.configuration import (
-    Configuration,
-    DiscoverySettings,
-    HttpSettings,
-    LogSettings,
-    MetricsSettings,
-    ScheduledRoot,
-)
+from orphangc.app.config.configuration import ConfigSection, Configuration, ScheduledRoot
 from orphangc.app.config.validate import SINGULAR, SPELLED, check_outside, validated
 from orphangc.app.config.yaml_text import documented_schema, read_yaml
 from orphangc.core.model.settings import SiblingStatements, StorageRootSettings
@@ -41,10 +34,9 @@ if TYPE_CHECKING:  # most files discover nothing
 log = structlog.get_logger()
 
 _SECTIONS: Mapping[str, type[BaseModel]] = {
-    "http": HttpSettings,
-    "metrics": MetricsSettings,
-    "log": LogSettings,
-    "discovery": DiscoverySettings,
+    name: each.annotation
+    for name, each in Configuration.model_fields.items()
+    if isinstance(each.annotation, type) and issubclass(each.annotation, ConfigSection)
 }
 IMPLIED = (
     StorageRootSettings.model_fields.keys() - shown_fields(StorageRootSettings).keys() - {"root"}
@@ -53,8 +45,6 @@ IMPLIED = (
 _REMOVED = frozenset({"without_state", "explained", "forgotten"})
 """Settings of discovery that older files have."""
 _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
-
-
 _OF_ALL = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha", "pin")
 """Settings that hold for every storage root of a file, whichever states them."""
 
@@ -69,7 +59,9 @@ def load_configuration(path: Path) -> Configuration:
         SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
             names the nearest known one) or a wrong value. The message is one line.
     """
-    content = _read(path)
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path}: a mapping with the key storage_roots is needed")
     _check_keys(content, Configuration, path, "")
     content = _without_removed(_completed(content, path, ""), path)
     for name, section in _SECTIONS.items():
@@ -127,13 +119,6 @@ def overriding() -> list[str]:
     prefix = str(Configuration.model_config["env_prefix"])
     known = tuple(f"{prefix}{name}".upper() for name in Configuration.model_fields)
     return sorted(name for name in os.environ if name.upper().startswith(known))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    content = read_yaml(path)
-    if not isinstance(content, dict):
-        raise SettingsError(f"{path}: a mapping with the key storage_roots is needed")
-    return content
 
 
 def _completed(value: Any, path: Path, where: str) -> Any:
@@ -277,18 +262,9 @@ def _joined(root: ScheduledRoot, added: Mapping[str, Iterable[str]]) -> Schedule
 
     Others may state that this storage root holds no checkpoint; it is searched here anyway.
     """
-    update = {
-        name: tuple(
-            dict.fromkeys(
-                (
-                    *getattr(root, name),
-                    *(_not_around(root, values) if name == "empty_roots" else values),
-                )
-            )
-        )
-        for name, values in added.items()
-    }
-    return root.model_copy(update=update)
+    more = {**added, "empty_roots": _not_around(root, added.get("empty_roots", ()))}
+    update = {name: (*getattr(root, name), *values) for name, values in more.items()}
+    return root.model_copy(update={name: tuple(dict.fromkeys(e)) for name, e in update.items()})
 
 
 def _not_around(root: ScheduledRoot, places: Iterable[str]) -> tuple[str, ...]:
@@ -381,8 +357,7 @@ def chosen_roots(
 
 def as_written(root: ScheduledRoot, *, without_defaults: bool = False) -> dict[str, Any]:
     """Return a storage root as a file says it: JSON values by the words of files."""
-    exclude = set(IMPLIED)
-    shown = root.model_dump(mode="json", exclude=exclude, exclude_defaults=without_defaults)
+    shown = root.model_dump(mode="json", exclude={*IMPLIED}, exclude_defaults=without_defaults)
     return {SPELLED.get(name, name): value for name, value in shown.items()}
 
 

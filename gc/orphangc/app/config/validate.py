@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,11 +36,8 @@ def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
     try:
         return validated(StorageRootSettings, values)
     except SettingsError as err:
-        raise SettingsError(_SETTING.sub(_option, str(err))) from err
-
-
-def _option(match: re.Match[str]) -> str:
-    return f"--{match[1].replace('_', '-')}: "
+        said = _SETTING.sub(lambda match: f"--{match[1].replace('_', '-')}: ", str(err))
+        raise SettingsError(said) from err
 
 
 def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
@@ -84,17 +81,10 @@ def _absolute_alias(text: str) -> str:
     return f"{absolute(source)}={absolute(target)}" if source and target else text
 
 
-def check_outside(settings: StorageRootSettings, places: Sequence[Path]) -> None:
+def check_outside(settings: StorageRootSettings, places: Iterable[Path | None]) -> None:
     """Raise ``SettingsError`` for a file below the storage root, which belongs to Flink."""
     for place in places:
-        if is_inside(local(place), settings.location):
+        if place is not None and is_inside(local(place), settings.location):
             raise SettingsError(
                 f"{place} is inside the storage root {settings.root}: choose another"
             )
-
-
-def default_plans() -> Path:
-    """Return the default folder of plans, below this user's state folder."""
-    from platformdirs import user_state_path  # noqa: PLC0415 - seldom needed
-
-    return user_state_path("orphangc") / "plans"

@@ -17,6 +17,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from orphangc import __version__
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.config.schedule import longest_gap, trigger_of
+from orphangc.app.console.exit import is_signal
 from orphangc.app.daemon.workers import Children, Ended, signal_name
 from orphangc.app.status.status_store import StatusStore
 from orphangc.app.wiring.clock import now
@@ -175,12 +176,11 @@ class Daemon:
         if ended.code < 0:
             error = f"the process of the run was killed by {signal_name(ended.code)}"
             code = _SIGNALLED - ended.code
-            record = unrecorded(settings, RunResult.INTERRUPTED, code, error)
         else:
             error = f"the process of the run ended with code {ended.code}: see its log"
             code = ended.code or ExitCode.FAILED
-            result = RunResult.INTERRUPTED if code > _SIGNALLED else RunResult.FAILED
-            record = unrecorded(settings, result, code, error)
+        result = RunResult.INTERRUPTED if is_signal(code) else RunResult.FAILED
+        record = unrecorded(settings, result, code, error)
         log.error("run.died", root=root, run_id=record.run_id, exit_code=code, reason=error)
         return self._children.keep(record)
 

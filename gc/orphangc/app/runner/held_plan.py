@@ -17,6 +17,7 @@ from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.runs.result import SweepResult, code_of
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
+from orphangc.collect.world.recalling import Recalled
 from orphangc.core.documents.plan import Plan
 
 
@@ -25,6 +26,7 @@ class HeldPlan:
     """Plan in the hands of a run.
 
     Attributes:
+        before: What earlier cycles left to the run's own.
         is_deleting: Whether what is due goes; else the run only checks, and writes tombstones.
         result: Result so far, also after an error or a signal.
     """
@@ -32,6 +34,7 @@ class HeldPlan:
     run: HeldRun
     path: Path
     plan: Plan
+    before: Recalled
     is_deleting: bool
     result: SweepResult = field(default_factory=SweepResult)
 
@@ -43,7 +46,7 @@ class HeldPlan:
         """
         self.result.run_id = self.run.run_id
         outcome = partial(self.result.outcome, self.plan, is_deleting=self.is_deleting)
-        check_outside(self.plan.settings, [each for each in [audit_file()] if each])
+        check_outside(self.plan.settings, [audit_file()])
         with audit_log() as audit:
             outcomes = OutcomeFiles(self.path)
             outcomes.open()

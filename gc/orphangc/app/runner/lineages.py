@@ -47,17 +47,25 @@ def lineages_now(
     Raises:
         OrphanGcError: The storage root, an extra root or the state location cannot be read.
     """
-    check_report(settings, report)
+    checked_files(settings, None, report)
     found = opened_lineage_cycle(start_of(settings), None).report
     write_report(found, report, price)
     return found
 
 
-def check_report(settings: StorageRootSettings, report: Path | None) -> None:
-    """Raise ``SettingsError`` for a report in the storage root, or that cannot be written."""
-    if report is not None:
-        check_outside(settings, [report])
-        check_writable(report)
+def checked_files(
+    settings: StorageRootSettings, out: Path | None, *reports: Path | None
+) -> PlanDirectory | None:
+    """Return the new folder of a plan, ``None`` if it is not saved.
+
+    Raises:
+        SettingsError: It or a report is in the storage root, or cannot be written.
+    """
+    check_outside(settings, [out, *reports])
+    for each in reports:
+        if each is not None:
+            check_writable(each)
+    return None if out is None else PlanDirectory(out).prepared()
 
 
 def write_report(lineages: LineageReport, report: Path | None, price: float) -> None:
@@ -90,14 +98,10 @@ def make_expiry(
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
     """
-    check_outside(settings, [] if out is None else [out])
     for uri in () if policy is None else policy.savepoints:
         if not any(place.contains(canonical(uri)) for place in settings.own_places):
             raise SettingsError(f"savepoints: {uri} is in no extra root: name one around it, too")
-    check_report(settings, report)
-    directory = None if out is None else PlanDirectory(out)
-    if directory is not None:
-        directory.prepare()
+    directory = checked_files(settings, out, report)
     start = start_of(settings)
     found = opened_lineage_cycle(start, policy)
     for each in found.report.impossible:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_files import VerdictFiles
-from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.runner.lineages import check_report, remembered, write_file
+from orphangc.app.runner.lineages import checked_files, remembered, write_file
 from orphangc.app.telemetry.audit_log import log_plan
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import CycleStart, opened
@@ -34,7 +32,6 @@ from orphangc.collect.observe.storage_search import StorageSearch
 from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.retention_policy import RetentionPolicy
-from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Progress, VerdictSink
 
@@ -143,20 +140,6 @@ class PlanFiles:
     report: Path | None = None
     summary: Path | None = None
 
-    def check(self, settings: StorageRootSettings) -> None:
-        """Raise ``OrphanGcError`` unless they can be written, and not into the storage root."""
-        if self.out is not None:
-            check_outside(settings, [self.out])
-        for file in (self.report, self.summary):
-            check_report(settings, file)
-
-    def directory(self) -> PlanDirectory | None:
-        """Return the new folder, prepared; ``None`` if the plan is not saved."""
-        directory = None if self.out is None else PlanDirectory(self.out)
-        if directory is not None:
-            directory.prepare()
-        return directory
-
     def render(self, plan: Plan, breakdown: Breakdown) -> None:
         """Write the report and the summary."""
         if self.report is not None:
@@ -189,15 +172,16 @@ def make_plan(
     Raises:
         OrphanGcError: Nothing was planned, and nothing was written.
     """
-    files.check(start.settings)
-    engine = settled(engine, start.state)
-    at, directory = now(), files.directory()
+    directory = checked_files(start.settings, files.out, files.report, files.summary)
+    at, engine = now(), settled(engine, start.state)
     folder = None if directory is None else directory.verdicts
     with (
         shown_progress() as progress,
-        _discarding(directory),
+        ExitStack() as undone,
         _work_folder(engine.work if folder is not None else None) as sent,
     ):
+        if directory is not None:
+            undone.callback(directory.discard)
         with opened_cycle(
             start,
             partial(_open_plan_sink, folder, at, sent),
@@ -214,6 +198,7 @@ def make_plan(
             update={"engine_reason": engine.reason, "unneeded": unneeded, "warnings": warnings}
         )
         plan = unsigned.signed() if directory is None else directory.write(unsigned, digests)
+        undone.pop_all()
     files.render(plan, breakdown)
     log_plan(plan, logs_blocked=logs_blocked)
     return MadePlan(plan, breakdown, cycle, lineages)
@@ -237,13 +222,3 @@ def _lineages(
         return None, unneeded_part(cycle, environment.engine, environment.progress)
     report = lineage_report(cycle, policy, environment)
     return report, report.unneeded
-
-
-@contextmanager
-def _discarding(directory: PlanDirectory | None) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        if directory is not None:
-            directory.discard()
-        raise

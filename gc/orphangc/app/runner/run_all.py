@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import structlog
 from rich.console import RenderableType
 
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
-from orphangc.app.config.load import chosen_roots
 from orphangc.app.console.exit import shielded
 from orphangc.app.render.sentences.next_steps import after_run
 from orphangc.app.render.text_table import as_text, text_table
@@ -37,20 +36,14 @@ _SHOWN = 50
 
 
 def run_configured(
-    config: Path, only: Sequence[str], *, is_child: bool = False
-) -> tuple[tuple[ScheduledRoot, ...], list[RunRecord], int]:
-    """Run each storage root once, in the file's order; return them, the records and the exit code.
+    configuration: Configuration, roots: Sequence[ScheduledRoot], *, is_child: bool = False
+) -> tuple[list[RunRecord], int]:
+    """Run some storage roots of a configuration once, in order; return records and exit code.
 
     Args:
-        only: Storage roots to run; if empty, all configured ones.
         is_child: Whether the daemon started this process: it stops when the daemon dies, and leaves
             metrics to the daemon.
-
-    Raises:
-        SettingsError: The configuration is not usable, or a storage root is not configured.
     """
-    configuration = _loaded(config, is_remembered=True, is_child=is_child)
-    roots = chosen_roots(configuration, only)
     records: list[RunRecord] = []
     with shielded() as signals, shared_in_pass(roots, configuration.plans_folder) as sharing:
         if is_child:
@@ -66,10 +59,11 @@ def run_configured(
         if not is_child:
             write_textfile(configuration, records)
         code = signals.exit_code
-    return roots, records, exit_code_of_all(records) if code is None else code
+    return records, exit_code_of_all(records) if code is None else code
 
 
-def _loaded(config: Path, *, is_remembered: bool = False, is_child: bool = False) -> Configuration:
+def loaded(config: Path, *, is_remembered: bool = False, is_child: bool = False) -> Configuration:
+    """Return the configuration of a file, completed by what is discovered, and log as it says."""
     configuration = load_and_discover(config, is_remembered=is_remembered).configuration
     configure_logs(configuration.log, takes_others=True, is_daemon=is_child)
     return configuration
@@ -85,10 +79,10 @@ def _end_with_stdin() -> None:
     threading.Thread(target=watch, name="stdin", daemon=True).start()
 
 
-def known_records(config: Path, only: Sequence[str]) -> dict[str, Any]:
+def known_records(roots: Iterable[ScheduledRoot]) -> dict[str, Any]:
     """Return the newest records of each storage root, or why they cannot be read."""
     found: dict[str, Any] = {}
-    for root in chosen_roots(_loaded(config), only):
+    for root in roots:
         try:
             records = _shown(newest_records(state_of(root)))
         except OrphanGcError as err:
@@ -107,11 +101,11 @@ def _shown(records: Iterator[RunRecord]) -> list[RunRecord]:
     return found
 
 
-def keep_records(config: Path, text: str) -> list[RunRecord]:
+def keep_records(roots: Iterable[ScheduledRoot], text: str) -> list[RunRecord]:
     """Write records for runs that left none, or were killed; ``OrphanGcError`` if that fails."""
-    roots = {each.root: each for each in _loaded(config).storage_roots}
+    known = {each.root: each for each in roots}
     records = [RunRecord.model_validate(each) for each in json.loads(text)]
-    return [kept_record(state_of(roots[each.root]), each) for each in records]
+    return [kept_record(state_of(known[each.root]), each) for each in records]
 
 
 def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:

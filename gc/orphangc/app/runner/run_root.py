@@ -33,6 +33,7 @@ from orphangc.collect.runs.result import SweepResult, code_of
 from orphangc.collect.state.history import checks_before, has_planned, kept_record, totals_so_far
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
+from orphangc.collect.world.recalling import recalled_for
 from orphangc.core.documents.lineage_report import LINEAGES_FILE
 from orphangc.core.documents.run_record import ExpiryRecord, Phase, RunRecord, Totals, totals_after
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
@@ -224,6 +225,7 @@ class _ScheduledRun:
             run=self._held(draft.run_id),
             path=Path(draft.plan_folder),
             plan=made.plan,
+            before=recalled_for(made.plan, self.state),
             is_deleting=draft.effective_mode is RunMode.DELETE,
         )
         draft.swept = held.result
@@ -290,13 +292,12 @@ def scheduled_expiry(
     Raises:
         OrphanGcError: Nothing was changed.
     """
-    directory = PlanDirectory(folder)
-    directory.prepare()
-    plan = written_expiry(made, directory)
+    plan = written_expiry(made, PlanDirectory(folder).prepared())
     assert plan.expiry is not None  # noqa: S101 - made above
     result = SweepResult()
     if is_deleting:
-        held = HeldPlan(run=run, path=folder, plan=plan, is_deleting=True)
+        before = recalled_for(plan, run.state)
+        held = HeldPlan(run=run, path=folder, plan=plan, before=before, is_deleting=True)
         result = expire_held_plan(held, plan.expiry, made=made)
     done = {each.uri for each in plan.expiry.expiring if is_release(each)} if is_deleting else ()
     quarantined = [each for each in plan.expiry.checkpoints if each.expired_at is not None]

@@ -70,7 +70,8 @@ def sweep_plan(
         run_id = f"{now():%Y%m%dT%H%M%SZ}-{lock.holder.token[:8]}"
         with run_named(run_id=run_id, root=plan.root):
             run = HeldRun(settings=settings, state=state, lock=lock, run_id=run_id)
-            held = HeldPlan(run=run, path=path, plan=plan, is_deleting=is_deleting)
+            before = recalled_for(plan, state)
+            held = HeldPlan(run=run, path=path, plan=plan, before=before, is_deleting=is_deleting)
             if plan.expiry is not None:
                 return plan, expire_held_plan(held, plan.expiry)
             return plan, sweep_held_plan(held, engine=engine, relists=relists)
@@ -132,7 +133,7 @@ def _carried_out(
     shared: SharedCheckpoints | None = None,
 ) -> SweepResult:
     run, plan = held.run, held.plan
-    start = CycleStart(run.settings, run.state, recalled_for(plan, run.state))
+    start = CycleStart(run.settings, run.state, held.before)
     with (
         shown_progress() as progress,
         opened(start, progress, shared=shared, listing=earlier, engine=engine) as environment,
@@ -143,7 +144,7 @@ def _carried_out(
             run=run,
             plan=plan,
             is_deleting=held.is_deleting,
-            before=start.before,
+            before=held.before,
             outcomes=outcomes,
             result=held.result,
         )

@@ -62,14 +62,13 @@ def load_and_discover(path: Path, *, is_remembered: bool = False) -> Discovered:
     if not configuration.discovery.is_on:
         return Discovered(configuration=configuration)
     found = discovered(configuration, is_remembered=is_remembered)
-    if not found.configuration.storage_roots and found.discovery.unclear:
-        first = found.discovery.unclear[0]
+    if found.configuration.storage_roots:
+        return found
+    for first in found.discovery.unclear:
         raise RegistryUnavailableError(f"{first.origin}: {first.why}")
-    if not found.configuration.storage_roots:
-        raise SettingsError(
-            f"{path}: discovery names no storage root; orphangc discover shows what it reads"
-        )
-    return found
+    raise SettingsError(
+        f"{path}: discovery names no storage root; orphangc discover shows what it reads"
+    )
 
 
 def discovered(
@@ -120,14 +119,14 @@ def discovered(
 
 
 def _answer(settings: DiscoverySettings, address: str, *, lists_jobs: bool) -> ClusterAnswer:
-    url = _with_credentials(address, settings)
+    client = FlinkRest(_with_credentials(address, settings), timeout=_PATIENCE, now=now)
     try:
-        answer = ClusterAnswer(options=FlinkRest(url, timeout=_PATIENCE, now=now).options())
+        answer = ClusterAnswer(options=client.options())
     except OrphanGcError as err:
         answer = ClusterAnswer(problem=str(err))
     with suppress(OrphanGcError):
         if lists_jobs:
-            return replace(answer, jobs=FlinkRest(url, timeout=_PATIENCE, now=now).listed())
+            return replace(answer, jobs=client.listed())
     return answer
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from orphangc.app.runner.held_plan import HeldPlan
 from orphangc.collect.runs.held_run import HeldRun
+from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.errors import ExitCode, RefusedError
 from orphangc.ports import OUTCOME_SCHEMA
 
@@ -28,6 +29,7 @@ def held(folder, *, expiry=None) -> HeldPlan:
             jobs=(),
             settings=SimpleNamespace(root="file:///x"),
         ),
+        before=NOTHING_RECALLED,
         is_deleting=True,
     )
 

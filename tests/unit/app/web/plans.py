@@ -10,7 +10,7 @@ def a_kept_plan(folder, *, batch=None, jobs=None, **changes):
     """Return the record of a run whose plan is in a folder."""
     batch = verdicts() if batch is None else batch
     directory = PlanDirectory(folder)
-    directory.prepare()
+    directory.prepared()
     files = VerdictFiles(directory.verdicts)
     for start in range(0, batch.num_rows, 500):
         files.write(batch.slice(start, 500))

@@ -53,7 +53,7 @@ _ORPHAN_NAMESPACE = uuid.UUID("5c3c7a6e-7d1a-4f8e-9f0a-1f2b3c4d5e6f")
 @contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
     if keep is not None:
-        PlanDirectory(keep).prepare()
+        PlanDirectory(keep).prepared()
         keep.mkdir(parents=True, exist_ok=True)
         yield keep.absolute()
         return

@@ -45,13 +45,10 @@ def explain_key(
     else:
         settings = _configured(config, root or _root_of(key))
     relative = escaped(_relative(key, settings))
-    found = OneVerdict(relative)
+    found, start = OneVerdict(relative), start_of(settings)
     with (
         shown_progress() as progress,
-        opened_cycle(start_of(settings), lambda: found, progress, is_remembered=False) as (
-            cycle,
-            _,
-        ),
+        opened_cycle(start, lambda: found, progress, is_remembered=False) as (cycle, _),
     ):
         if found.row is None:
             raise SettingsError(f"{key} is not stored below {settings.root}")
