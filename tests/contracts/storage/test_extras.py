@@ -195,6 +195,16 @@ def test_a_refusal_is_told_apart_from_nothing(stub, verb, code, status) -> None:
     assert refused.value.is_forbidden is (status == 403)
 
 
+@pytest.mark.parametrize("verb", ["uploads", "versions", "buckets"])
+def test_credentials_that_are_not_taken_are_no_missing_right(stub, verb) -> None:
+    """With the status of a missing right S3 says that it does not know the account at all."""
+    stub.versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
+    stub.answer = lambda _: error("InvalidAccessKeyId", 403)
+    asked = getattr(open_storage(f"s3://{BUCKET}/cp"), verb)
+    with pytest.raises(StorageUnreachableError, match="does not know AWS_ACCESS_KEY_ID"):
+        list(asked())
+
+
 def uploads_page(*keys: str, truncated: str, marker: str = "") -> Answer:
     rows = "".join(
         f"<Upload><Key>{key}</Key><UploadId>u-{key}</UploadId>"

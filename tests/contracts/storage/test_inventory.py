@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from contracts.places import MANY, S3Place, listed, rows
+from orphangc.adapters.s3_inventory import inventory
 from orphangc.adapters.s3_inventory.inventory import InventoryStorage, open_inventory
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import RefusedError, SettingsError, StorageUnreachableError
@@ -139,6 +140,15 @@ def test_many_files_are_read_to_the_last(inventories) -> None:
     for _ in range(2):
         assert len(listed(storage)) == len(set(listed(storage))) == MANY
         assert storage.inventory.objects == MANY
+
+
+def test_a_file_that_comes_in_parts_is_read_to_the_last(inventories, monkeypatch) -> None:
+    """A part that is shorter than requested is the last one, and never a part alone."""
+    monkeypatch.setattr(inventory, "_PART", 100)
+    inventories.place.put_all([f"j/shared/{number:03}" for number in range(40)])
+    report = inventories.report(parts=1)
+    inventories.deliver(report)
+    assert sorted_rows(inventories.open()) == sorted_rows(inventories.place.open())
 
 
 def test_a_listing_that_is_left_early_leaves_nothing_behind(inventories, tmp_path, monkeypatch):

@@ -33,8 +33,9 @@ from orphangc.adapters.object_store.bucket import (
     BucketPage,
     PageRequest,
     RequestError,
+    all_answers,
     if_present,
-    versions_in,
+    reported,
 )
 from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.adapters.storage_options import storage_options
@@ -74,6 +75,7 @@ class AzureContainer(ObjectStorage):
     is_tested = True
     page_size = 5000
     batch_size = 256
+    hidden_unsupported = ObjectStorage.hidden_unsupported | {HTTPStatus.BAD_REQUEST}
 
     def __init__(self, location: Location, *, shows_all: bool = False) -> None:
         super().__init__(location, shows_all=shows_all)
@@ -123,7 +125,7 @@ class AzureContainer(ObjectStorage):
 
     def versions(self) -> Iterator[pa.RecordBatch]:
         """Yield versions and deleted blobs; see ``Storage``."""
-        return versions_in(self, self._hidden_page)
+        return reported(self, "versions in", all_answers(self._hidden_page, ""))
 
     def shows_order(self) -> bool:
         """Return whether the store shows an order; a hierarchical namespace has its own."""

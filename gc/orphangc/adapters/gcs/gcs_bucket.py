@@ -21,7 +21,7 @@ from orphangc.adapters.object_store.bucket import (
     RequestError,
     all_answers,
     if_present,
-    versions_in,
+    reported,
 )
 from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.core.documents import google_bucket
@@ -51,6 +51,7 @@ class GcsBucket(ObjectStorage):
     is_tested = True
     page_size = 1000
     batch_size = 100
+    hidden_unsupported = ObjectStorage.hidden_unsupported | {HTTPStatus.BAD_REQUEST}
 
     def __init__(self, location: Location, *, shows_all: bool = False) -> None:
         super().__init__(location, shows_all=shows_all)
@@ -129,7 +130,7 @@ class GcsBucket(ObjectStorage):
 
     def account_buckets(self) -> tuple[str, ...]:
         """Return the buckets of the project; see ``Bucket``."""
-        pages = all_answers(self._requests.buckets)
+        pages = all_answers(self._requests.buckets, "")
         return tuple(sorted(f"gs://{name}" for names in pages for name in names))
 
     def get(self, name: str, *, start: int, size: int) -> bytes:
@@ -202,9 +203,9 @@ class GcsBucket(ObjectStorage):
 
     def versions(self) -> Iterator[pa.RecordBatch]:
         """Yield noncurrent and soft-deleted generations; see ``Storage``."""
-        return versions_in(
-            self, partial(self.hidden_page, "versions"), partial(self.hidden_page, "softDeleted")
-        )
+        kinds = ("versions", "softDeleted")
+        pages = (all_answers(partial(self.hidden_page, each), "") for each in kinds)
+        return reported(self, "versions in", *pages)
 
     def restorable(self, name: str, identity: str) -> Callable[[], None] | None:
         """Return what restores a generation; see ``Bucket``."""

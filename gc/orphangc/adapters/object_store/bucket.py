@@ -28,11 +28,14 @@ from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import NotReportedError, SettingsError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA, DeletionResult, DeletionStatus, Storage
 
+UNSUPPORTED = frozenset({HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
+"""What a service answers that knows no such request."""
 AT_ONCE = 32
 """Requests of one call at a time."""
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+_Token = TypeVar("_Token")
 
 _log = structlog.get_logger()
 
@@ -144,9 +147,12 @@ class Bucket(Storage):
         root: Start of every name below the storage root: "" or ending in a slash.
         unnameable: Keys that a URL cannot hold, or that it changes: clients resolve ``..`` before
             they send it.
+        hidden_unsupported: Statuses with which a service answers that knows no listing of what is
+            hidden, or has soft delete switched off.
     """
 
     page_size = 1000
+    hidden_unsupported: frozenset[int] = UNSUPPORTED
     unnameable = re.compile(
         "[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]|(^|/)\\.\\.?(/|$)|^/|//|/$|^$", re.DOTALL
     )
@@ -354,46 +360,45 @@ def result_of(key: ObjectKey, answer: str | RequestError | None) -> DeletionResu
     return DeletionResult(key=key, status=status, error=None if is_said else one_line(answer))
 
 
-def all_answers(ask: Callable[[str], tuple[_R, str]]) -> Iterator[_R]:
+def all_answers(ask: Callable[[_Token], tuple[_R, _Token]], first: _Token) -> Iterator[_R]:
     """Yield the answers to a request that continues from the token of the one before.
 
     Args:
-        ask: Returns the answer for a token, "" for the first, and the next token, "" after the
-            last.
+        ask: Returns the answer for a token, and the next token, ``first`` after the last.
+        first: Token of the first answer.
 
     Raises:
         RequestError: An answer is followed by itself.
     """
-    token, seen = "", {""}
+    token, seen = first, {first}
     while True:
         answer, token = ask(token)
         yield answer
-        if not token:
+        if token == first:
             return
         if token in seen:
             raise RequestError("the listing is cut off: a page is followed by itself")
         seen.add(token)
 
 
-_UNKNOWN = {HTTPStatus.BAD_REQUEST, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
-"""What a service answers that knows no such listing, or has soft delete switched off."""
-
-
-def versions_in(
-    bucket: Bucket, *listings: Callable[[str], tuple[pa.RecordBatch, str]]
-) -> Iterator[pa.RecordBatch]:
-    """Yield what listings show of deleted or replaced objects, a batch each page; see ``Storage``.
+def reported(bucket: Bucket, what: str, *listings: Iterable[_R]) -> Iterator[_R]:
+    """Yield what listings show that not every service or account shows; see ``Storage.versions``.
 
     Args:
-        listings: Each returns the page of a token, and the next token.
+        what: What they show, for people.
+        listings: Each raises ``RequestError`` where it cannot go on.
+
+    Raises:
+        NotReportedError: The account may not see one of them, or the service knows none of them.
+        StorageUnreachableError: Any other error.
     """
     refused: list[RequestError] = []
-    for page_of in listings:
+    for listing in listings:
         try:
-            yield from all_answers(page_of)
+            yield from listing
         except RequestError as err:
-            if not (err.is_forbidden or err.status in _UNKNOWN):
-                raise bucket.explained("list versions in", err) from err
+            if not (err.is_forbidden or err.status in bucket.hidden_unsupported):
+                raise bucket.explained(f"list {what}", err) from err
             refused.append(err)
     is_forbidden = any(each.is_forbidden for each in refused)
     if is_forbidden or len(refused) == len(listings):

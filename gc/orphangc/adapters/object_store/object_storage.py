@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from orphangc.adapters.files.translate import one_line
 from orphangc.adapters.object_store.bucket import (
+    UNSUPPORTED,
     ConditionsRefusedError,
     PageRequest,
     RequestError,
@@ -42,6 +43,7 @@ class ObjectStorage(BucketFacts):
 
     has_hidden = True
     at_once = 16
+    buckets_right = "to list the buckets of the account"
 
     @cached_property
     def is_ordered(self) -> bool:  # type: ignore[override]
@@ -170,9 +172,9 @@ class ObjectStorage(BucketFacts):
         try:
             return self.account_buckets()
         except RequestError as err:
-            if not err.is_forbidden:
+            if not (err.is_forbidden or err.status in UNSUPPORTED):
                 raise self.explained("list the buckets beside", err) from err
-            said = f"to list the buckets of the account is not allowed ({one_line(err)})"
+            said = f"{self.buckets_right} is not allowed ({one_line(err)})"
             raise NotReportedError(said, is_forbidden=True) from err
 
     def _still_the_same(

@@ -1,6 +1,6 @@
-"""Requests to one bucket that list nothing: HeadObject, DeleteObjects, settings of the bucket.
+"""Requests for objects of one bucket that list nothing: HeadObject and DeleteObjects.
 
-Those for objects are sent from botocore's request template, at half the CPU time. After an answer
+They are sent from botocore's request template, at half the CPU time. After an answer
 that is neither the facts of an object nor "there is none", or that deleted nothing, the same
 request goes through botocore, which also repeats it, and botocore's answer counts.
 """
@@ -14,7 +14,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
@@ -22,73 +21,15 @@ from botocore import exceptions as boto
 from botocore.parsers import create_parser
 from urllib3.exceptions import HTTPError
 
-from orphangc.adapters.object_store.bucket import all_answers
 from orphangc.adapters.s3.requests.request_template import RequestTemplate, TemplateSender
-from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, Answer, S3Client, error_code
-from orphangc.core.documents.bucket_settings import BucketSettings, lock_of, rules_of
-from orphangc.core.times.instants import from_http
-from orphangc.errors import NotReportedError
-
-_ABSENT = frozenset(
-    {
-        *("NoSuchLifecycleConfiguration", "ObjectLockConfigurationNotFoundError"),
-        *("MethodNotAllowed", "NotImplemented", "NoSuchObjectLockConfiguration"),
-    }
+from orphangc.adapters.s3.requests.s3_client import (
+    ABSENT,
+    CALL_ERRORS,
+    Answer,
+    S3Client,
+    error_code,
 )
-"""Codes that say that there is no such setting, or that the store knows none."""
-_FORBIDDEN = frozenset({"AccessDenied", "AllAccessDisabled"})
-
-
-def bucket_settings(client: S3Client) -> BucketSettings:
-    """Return the settings of the bucket, or raise ``StorageUnreachableError``."""
-    unread = list[str]()
-
-    def ask(operation: str, right: str) -> dict[str, Any]:
-        try:
-            return client.call(operation)
-        except CALL_ERRORS as err:
-            if error_code(err) in _FORBIDDEN:
-                unread.append(right)
-            elif error_code(err) not in _ABSENT:
-                raise client.explained("read the settings of", err) from err
-            return {}
-
-    rules = rules_of(ask("get_bucket_lifecycle_configuration", "s3:GetLifecycleConfiguration"))
-    versioning = ask("get_bucket_versioning", "s3:GetBucketVersioning")
-    lock = lock_of(ask("get_object_lock_configuration", "s3:GetBucketObjectLockConfiguration"))
-    return BucketSettings(
-        rules=rules,
-        is_versioned=versioning.get("Status") == "Enabled",
-        lock=lock,
-        unread=tuple(unread),
-    )
-
-
-def buckets(client: S3Client) -> tuple[str, ...]:
-    """Return the URIs of all buckets of the account.
-
-    Raises:
-        NotReportedError: The account may not list them.
-        StorageUnreachableError: The store gives no usable answer.
-        RequestError: An answer is followed by itself.
-    """
-
-    def page(token: str) -> tuple[list[str], str]:
-        try:
-            found = client.call("list_buckets", **({"ContinuationToken": token} if token else {}))
-        except CALL_ERRORS as err:
-            if error_code(err) in _FORBIDDEN | _ABSENT:
-                said = "s3:ListAllMyBuckets is not allowed"
-                raise NotReportedError(said, is_forbidden=True) from err
-            raise client.explained("list the buckets beside", err) from err
-        names = [f"s3://{each['Name']}" for each in found.get("Buckets", ())]
-        return names, found.get("ContinuationToken") or ""
-
-    return tuple(sorted(name for names in all_answers(page) for name in names))
-
-
-ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
-"""Codes of an answer that says that there is no such object."""
+from orphangc.core.times.instants import from_http
 
 
 class HeadRequests:
@@ -99,8 +40,7 @@ class HeadRequests:
         self._lock = threading.Lock()
         self._is_possible = True
         self._template: RequestTemplate | None = None
-        with client.translated("open"):
-            self._sender = TemplateSender(client, "HeadObject")
+        self._sender = TemplateSender(client, "HeadObject")
 
     def send(self, key: str) -> Answer:
         """Return the answer for a whole key, in botocore's form; raise ``CALL_ERRORS``."""
@@ -172,9 +112,8 @@ class DeleteRequests:
 
     def __init__(self, client: S3Client) -> None:
         self._client = client
-        with client.translated("open"):
-            self._sender = TemplateSender(client, "DeleteObjects")
-            self._shape = client.output_shape("DeleteObjects")
+        self._sender = TemplateSender(client, "DeleteObjects")
+        self._shape = client.output_shape("DeleteObjects")
 
     def send(self, wanted: Sequence[tuple[str, str | None]]) -> Answer:
         """Return the answer for keys and their ETags, in botocore's form; raise ``CALL_ERRORS``."""

@@ -10,7 +10,6 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from http import HTTPStatus
@@ -19,77 +18,47 @@ from typing import Any
 import pyarrow as pa
 import stamina
 import structlog
-from botocore import exceptions as boto
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.object_store.answer_clock import DatedAnswer
 from orphangc.adapters.object_store.bucket import (
+    UNSUPPORTED,
     BucketPage,
     ConditionsRefusedError,
     PageRequest,
     RequestError,
+    all_answers,
     if_present,
+    reported,
 )
 from orphangc.adapters.object_store.listing import NO_TEXT
 from orphangc.adapters.object_store.object_storage import ObjectStorage
-from orphangc.adapters.s3.bucket_requests import (
-    ABSENT,
-    DeleteRequests,
-    HeadRequests,
-    bucket_settings,
-    buckets,
-)
-from orphangc.adapters.s3.pages.list_requests import ListRequests, UnreadablePageError
+from orphangc.adapters.s3.bucket_requests import DeleteRequests, HeadRequests
+from orphangc.adapters.s3.pages.list_requests import ListRequests
 from orphangc.adapters.s3.pages.page_parser import read_page
 from orphangc.adapters.s3.pages.parsed_pages import parse_page
 from orphangc.adapters.s3.requests.s3_client import (
-    CALL_ERRORS,
-    HINTS,
     Answer,
     S3Client,
-    error_code,
-    error_text,
     is_broken_body,
+    refusal,
+    requested,
 )
 from orphangc.adapters.s3.s3_unlisted import S3Unlisted
-from orphangc.core.documents.bucket_settings import BucketSettings
+from orphangc.core.documents.bucket_settings import BucketSettings, lock_of, rules_of
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import known
-from orphangc.errors import StorageUnreachableError
 from orphangc.ports import Upload
 
 _DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")  # and their access points: no order, no StartAfter
 _WRITER = "orphangc-writer"
 
-_STATUS: dict[str, HTTPStatus] = {
-    **dict.fromkeys(
-        ("SlowDown", "Throttling", "ThrottlingException", "TooManyRequests", "429"),
-        HTTPStatus.TOO_MANY_REQUESTS,
-    ),
-    **dict.fromkeys(
-        ("InternalError", "OperationAborted", "RequestTimeout", "ServiceUnavailable"),
-        HTTPStatus.INTERNAL_SERVER_ERROR,
-    ),
-    **dict.fromkeys(
-        ("PreconditionFailed", "ConditionalRequestConflict", "412"), HTTPStatus.PRECONDITION_FAILED
-    ),
-    **dict.fromkeys(ABSENT, HTTPStatus.NOT_FOUND),
-}
-"""What codes mean where no status says it; S3 gives each of several keys a code of its own."""
 _NO_CONDITIONS = {"NotImplemented", "MalformedXML", "InvalidArgument", "InvalidRequest"}
-_NOT_REPORTED = {"AccessDenied", "MethodNotAllowed", "NotImplemented"}
+_NO_SETTING = {
+    *("NoSuchLifecycleConfiguration", "ObjectLockConfigurationNotFoundError"),
+    "NoSuchObjectLockConfiguration",
+}
 _BEHIND_THE_END = "InvalidRange"
-_NEVER_SENT = (
-    boto.NoCredentialsError,
-    boto.PartialCredentialsError,
-    boto.CredentialRetrievalError,
-    boto.TokenRetrievalError,
-    boto.SSOError,
-    boto.ParamValidationError,
-    boto.ConnectTimeoutError,
-)
-"""Any other error may follow a request that reached the store."""
-
 _log = structlog.get_logger()
 
 
@@ -102,17 +71,18 @@ class S3Bucket(ObjectStorage):
 
     is_tested = True
     batch_size = 1000
+    buckets_right = "s3:ListAllMyBuckets"
     unnameable = re.compile("(?!)")
     is_fast = True
 
     def __init__(self, location: Location, *, shows_all: bool = False) -> None:
         super().__init__(location, shows_all=shows_all)
-        self._client = S3Client(location)
-        self._lists = ListRequests(self._client, on_request=self.count_request)
-        self._heads = HeadRequests(self._client)
-        self._unlisted = S3Unlisted(self._client)
-        with self._client.translated("open"):
+        with self.translated("open"), requested():
+            self._client = S3Client(location)
+            self._lists = ListRequests(self._client, on_request=self.count_request)
+            self._heads = HeadRequests(self._client)
             self._shape: Any = self._client.output_shape("ListObjectsV2")
+        self._unlisted = S3Unlisted(self._client, self.root)
         self._lock = threading.Lock()
         self._has_conditions = True
         self.read_by: Counter[str] = Counter()
@@ -120,7 +90,8 @@ class S3Bucket(ObjectStorage):
     @cached_property
     def _deletes(self) -> DeleteRequests:
         """Return what deletes, whose client sends each request once."""
-        return DeleteRequests(S3Client(self.location, attempts=1))
+        with self.translated("open"), requested():
+            return DeleteRequests(S3Client(self.location, attempts=1))
 
     def page(self, asked: PageRequest) -> BucketPage:
         """Return one page; see ``Bucket``. A look at a few names goes through botocore."""
@@ -136,7 +107,7 @@ class S3Bucket(ObjectStorage):
         read = partial(self._read, prefix=prefix)
         if asked.most is None:
             return self._lists.fetch(query, read)
-        with _requested():
+        with requested():
             body, answer = self._lists.ask(query)
             return replace(read(body), is_counted="KeyCount" in answer)
 
@@ -146,13 +117,13 @@ class S3Bucket(ObjectStorage):
 
     def head(self, name: str) -> StoredObject | None:
         """Return the facts of an object; see ``Bucket``."""
-        found = if_present(partial(_requested()(self._heads.send), name))
+        found = if_present(partial(requested()(self._heads.send), name))
         return None if found is None else _stored(self.relative(name), found)
 
     def get(self, name: str, *, start: int, size: int) -> bytes:
         """Return some bytes of an object; see ``Bucket``."""
         try:
-            with _requested():
+            with requested():
                 again = stamina.retry(on=is_broken_body, attempts=3, wait_initial=0.2, wait_max=2)
                 return again(lambda: self._get(name, start, size))()
         except RequestError as err:
@@ -163,33 +134,35 @@ class S3Bucket(ObjectStorage):
     def _get(self, name: str, start: int, size: int) -> bytes:
         within = f"bytes={start}-{start + size - 1}"
         answer = self._client.call("get_object", Key=name, Range=within)
-        with self._client.body(answer) as chunks:
+        try:
             is_whole = start == 0 and answer["ContentLength"] <= size
             if not is_whole and not answer.get("ContentRange", "").startswith(f"bytes {start}-"):
                 raise RequestError(f"{name!r} cannot be read in parts")
-            return b"".join(chunks)
+            return self._client.body(answer)
+        finally:
+            self._client.run(answer["Body"].aclose)
 
     def put(self, name: str, data: bytes, *, writer: str, is_new: bool) -> None:
         """Write an object; see ``Bucket``."""
         only = {"IfNoneMatch": "*"} if is_new else {}
-        with _requested():
+        with requested():
             self._client.call("put_object", Key=name, Body=data, Metadata={_WRITER: writer}, **only)
 
     def writer(self, name: str) -> str | None:
         """Return the writer of an object; see ``Bucket``."""
-        found = if_present(partial(_requested()(self._client.call), "head_object", Key=name))
+        found = if_present(partial(requested()(self._client.call), "head_object", Key=name))
         return None if found is None else found.get("Metadata", {}).get(_WRITER)
 
     def remove(self, name: str) -> None:
         """Remove an object; see ``Bucket``."""
-        with _requested():
+        with requested():
             self._client.call("delete_object", Key=name)
 
     def send_deletions(self, objects: Sequence[tuple[str, str]]) -> list[str | RequestError | None]:
         """Delete with ETags in one request; ``ConditionsRefusedError`` if the store takes none."""
         has_conditions = self._has_conditions  # another thread may find out meanwhile
         try:
-            with _requested():
+            with requested():
                 answer = self._deletes.send(
                     [(name, etag if has_conditions else None) for name, etag in objects]
                 )
@@ -205,12 +178,16 @@ class S3Bucket(ObjectStorage):
 
     def keeps_versions(self) -> bool:
         """Return whether deletions leave a delete marker; with suspended versioning they do not."""
+        return self._versioning() == "Enabled"
+
+    def _versioning(self) -> str | None:
+        """Return the state of versioning, "" if it was never on; ``None`` if not to be seen."""
         try:
-            with _requested():
-                return bool(self._client.call("get_bucket_versioning").get("Status") == "Enabled")
+            with requested():
+                return str(self._client.call("get_bucket_versioning").get("Status", ""))
         except RequestError as err:
-            if err.code in _NOT_REPORTED:
-                return False
+            if err.is_forbidden or err.status in UNSUPPORTED:
+                return None
             raise
 
     def restorable(self, name: str, identity: str) -> Callable[[], None] | None:
@@ -218,48 +195,70 @@ class S3Bucket(ObjectStorage):
 
         The version of an object is never removed: that would be its final end.
         """
-        return partial(self._unmark, name, identity) if self._is_marker(name, identity) else None
+        is_marker = self._unlisted.is_marker(name, identity)
+        return partial(self._unmark, name, identity) if is_marker else None
 
     def _unmark(self, name: str, version: str) -> None:
-        with _requested():
+        with requested():
             self._client.call("delete_object", Key=name, VersionId=version)
-
-    def _is_marker(self, name: str, version: str) -> bool:
-        request: dict[str, str] = {}
-        while True:
-            with _requested():
-                answer = self._client.call("list_object_versions", Prefix=name, **request)
-            markers = [(each["Key"], each["VersionId"]) for each in answer.get("DeleteMarkers", ())]
-            if (name, version) in markers:
-                return True
-            following = answer.get("NextKeyMarker")
-            if not answer.get("IsTruncated") or following != name:
-                return False  # the versions of the key itself come before all longer keys
-            request = {"KeyMarker": following, "VersionIdMarker": answer["NextVersionIdMarker"]}
 
     def uploads(self) -> Iterator[pa.RecordBatch]:
         """Yield unfinished uploads; see ``Storage``."""
-        return self._unlisted.uploads()
+        return reported(self, "uploads in", self._unlisted.uploads())
 
     def unfinished(self) -> Iterator[Upload]:
         """Yield unfinished uploads with their ids; see ``Storage``."""
-        return self._unlisted.unfinished()
+        return reported(self, "uploads in", self._unlisted.unfinished())
 
     def abort(self, upload: Upload) -> bool:
         """Abort an upload; see ``Storage``."""
-        return self._unlisted.abort(upload)
+        with self.translated("abort an upload in"):
+            return self._unlisted.abort(upload)
 
     def versions(self) -> Iterator[pa.RecordBatch]:
         """Yield noncurrent versions and delete markers; see ``Storage``."""
-        return self._unlisted.versions()
+        with self.translated("open"):
+            may_have_any = self._versioning() != ""
+        if may_have_any:
+            yield from reported(self, "versions in", self._unlisted.versions())
 
     def bucket_settings(self) -> BucketSettings:
         """Return the settings of the bucket; see ``Storage``."""
-        return bucket_settings(self._client)
+        unread = list[str]()
+
+        def ask(operation: str, right: str) -> Answer:
+            try:
+                with requested():
+                    return self._client.call(operation)
+            except RequestError as err:
+                if err.is_forbidden:
+                    unread.append(right)
+                elif err.code not in _NO_SETTING and err.status not in UNSUPPORTED:
+                    raise
+                return {}
+
+        with self.translated("read the settings of"):
+            rules = ask("get_bucket_lifecycle_configuration", "s3:GetLifecycleConfiguration")
+            versioning = ask("get_bucket_versioning", "s3:GetBucketVersioning")
+            lock = ask("get_object_lock_configuration", "s3:GetBucketObjectLockConfiguration")
+        return BucketSettings(
+            rules=rules_of(rules),
+            is_versioned=versioning.get("Status") == "Enabled",
+            lock=lock_of(lock),
+            unread=tuple(unread),
+        )
 
     def account_buckets(self) -> tuple[str, ...]:
         """Return the buckets of the account; see ``Bucket``."""
-        return buckets(self._client)
+        pages = all_answers(self._buckets_page, "")
+        return tuple(sorted(f"s3://{name}" for names in pages for name in names))
+
+    def _buckets_page(self, token: str) -> tuple[list[str], str]:
+        with requested():
+            more = {"ContinuationToken": token} if token else {}
+            found = self._client.call("list_buckets", **more)
+        names = [each["Name"] for each in found.get("Buckets", ())]
+        return names, found.get("ContinuationToken") or ""
 
     @property
     def dated(self) -> DatedAnswer | None:
@@ -273,7 +272,7 @@ class S3Bucket(ObjectStorage):
         if page is None:
             page = parse_page(body, prefix, self._shape, root=self.root)
         if page.is_truncated and not page.token:
-            raise StorageUnreachableError("the listing is cut off: a page is followed by none")
+            raise RequestError("the listing is cut off: a page is followed by none")
         return BucketPage(page.objects, page.prefixes, page.token or "", page.keys)
 
 
@@ -285,8 +284,7 @@ def _results(answer: Answer, names: Sequence[str]) -> list[str | RequestError | 
     for name in names:
         if name in errors:
             code, text = errors[name].get("Code", "unknown"), errors[name].get("Message")
-            status = _STATUS.get(code, HTTPStatus.BAD_REQUEST)
-            results.append(RequestError(_with_hint(code, text), code=code, status=status))
+            results.append(refusal(code, text, HTTPStatus.BAD_REQUEST))
         elif name in deleted:
             marker = deleted[name].get("DeleteMarkerVersionId")
             results.append(marker if deleted[name].get("DeleteMarker") and marker else None)
@@ -304,28 +302,3 @@ def _stored(key: ObjectKey, answer: Answer) -> StoredObject:
         modified_at=None if at is None else at.replace(microsecond=0),
         etag=etag.strip('"') if etag else None,
     )
-
-
-@contextmanager
-def _requested() -> Iterator[None]:
-    try:
-        yield
-    except CALL_ERRORS as err:
-        raise _error(err) from err
-    except UnreadablePageError as err:
-        raise RequestError(str(err)) from err
-
-
-def _error(err: Exception) -> RequestError:
-    code = error_code(err)
-    if not isinstance(err, boto.ClientError):
-        return RequestError(error_text(err), is_sent=not isinstance(err, _NEVER_SENT))
-    said = err.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    status = _STATUS.get(code, said)
-    text = _with_hint(code, err.response.get("Error", {}).get("Message"))
-    return RequestError(text, code=code or "unknown", status=status)
-
-
-def _with_hint(code: str, text: str | None) -> str:
-    """Return what the store said, and what to check."""
-    return "; ".join(filter(None, (text, HINTS.get(code))))

@@ -6,41 +6,42 @@ All of it is listed; unfinished uploads can be aborted too.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 from urllib.parse import unquote_plus
 
 import pyarrow as pa
 
-from orphangc.adapters.object_store.bucket import each
-from orphangc.adapters.s3.requests.s3_client import (
-    CALL_ERRORS,
-    Answer,
-    S3Client,
-    error_code,
-    error_text,
-)
+from orphangc.adapters.object_store.bucket import RequestError, all_answers, each
+from orphangc.adapters.s3.requests.s3_client import Answer, S3Client, requested
 from orphangc.core.times.instants import known
-from orphangc.errors import NotReportedError, StorageUnreachableError
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind, Upload
 
 MAX_PARTS_REQUESTS = 1000
 """Maximum number of requests for parts of uploads: a leak of millions must not delay a plan."""
 
-_FORBIDDEN = {"403", "AccessDenied", "AllAccessDisabled", "Forbidden"}
-_NO_SUCH_REQUEST = {"405", "501", "MethodNotAllowed", "NotImplemented"}
 _GONE = {"404", "NoSuchUpload"}
-_UPLOAD_MARKERS = ("KeyMarker", "UploadIdMarker")
+_UPLOAD_MARKERS, _VERSION_MARKERS = (
+    ("KeyMarker", "UploadIdMarker"),
+    ("KeyMarker", "VersionIdMarker"),
+)
+_LISTS = ("Uploads", "Versions", "DeleteMarkers")
 
-_Row = dict[str, Any]
+_Markers = tuple[str, str]
+_FIRST: _Markers = ("", "")
 
 
 class S3Unlisted:
-    """Unlisted data below one root of a bucket; see ``Storage``."""
+    """Unlisted data below one root of a bucket.
 
-    def __init__(self, client: S3Client) -> None:
+    Every method raises ``RequestError`` for a refusal, or for pages that do not add up.
+    """
+
+    def __init__(self, client: S3Client, root: str) -> None:
+        """Take the bucket, and the start of every key of the root."""
         self._client = client
+        self._root = root
         self._counting = threading.Lock()
         self._parts_requests = 0
 
@@ -51,8 +52,7 @@ class S3Unlisted:
         first ``MAX_PARTS_REQUESTS`` uploads have a size, the others none.
         """
         self._parts_requests = 0
-        # without EncodingType: radosgw would encode keys without stating it
-        for page in self._pages("list_multipart_uploads", _UPLOAD_MARKERS):
+        for page in self._upload_pages():
             found = page.get("Uploads", ())
             sizes = each(partial(self._size_of, page), found)
             rows = [
@@ -69,7 +69,7 @@ class S3Unlisted:
 
     def unfinished(self) -> Iterator[Upload]:
         """Yield unfinished uploads with their ids; see ``Storage``."""
-        for page in self._pages("list_multipart_uploads", _UPLOAD_MARKERS):
+        for page in self._upload_pages():
             for upload in page.get("Uploads", ()):
                 yield Upload(
                     key=self._relative(upload["Key"], page),
@@ -79,38 +79,36 @@ class S3Unlisted:
 
     def abort(self, upload: Upload) -> bool:
         """Abort an upload; see ``Storage``."""
-        key = self._client.root + upload.key
+        named = {"Key": self._root + upload.key, "UploadId": upload.upload_id}
         try:
-            self._client.call("abort_multipart_upload", Key=key, UploadId=upload.upload_id)
-        except CALL_ERRORS as err:
-            if error_code(err) in _GONE:
+            with requested():
+                self._client.call("abort_multipart_upload", **named)
+        except RequestError as err:
+            if err.code in _GONE:
                 return False
-            raise self._client.explained("abort an upload in", err) from err
+            raise
         return True
 
     def versions(self) -> Iterator[pa.RecordBatch]:
         """Yield noncurrent versions and all delete markers, a batch each page; see ``Storage``."""
-        if not self._may_have_versions():
-            return
-        markers = ("KeyMarker", "VersionIdMarker")
-        for page in self._pages("list_object_versions", markers, EncodingType="url"):
+        for page in self._version_pages(self._root):
             old = [each for each in page.get("Versions", ()) if not each["IsLatest"]]
             rows = [self._version(HiddenKind.NONCURRENT, each, page) for each in old]
             left = page.get("DeleteMarkers", ())
             rows += [self._version(HiddenKind.DELETE_MARKER, each, page) for each in left]
             yield pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA)
 
-    def _may_have_versions(self) -> bool:
-        """Return whether the bucket may hold versions; true if the account may not ask."""
-        try:
-            answer = self._client.call("get_bucket_versioning")
-        except CALL_ERRORS as err:
-            if error_code(err) in _FORBIDDEN | _NO_SUCH_REQUEST:
+    def is_marker(self, name: str, version: str) -> bool:
+        """Return whether a version of an object is a delete marker."""
+        for page in self._version_pages(name):
+            found = page.get("DeleteMarkers", ())
+            if (name, version) in {(_decoded(e["Key"], page), e["VersionId"]) for e in found}:
                 return True
-            raise self._client.explained("list", err) from err
-        return "Status" in answer
+            if _keys_of(page) - {name}:
+                return False  # the versions of the key itself come before all longer keys
+        return False
 
-    def _version(self, kind: HiddenKind, found: Answer, page: Answer) -> _Row:
+    def _version(self, kind: HiddenKind, found: Answer, page: Answer) -> dict[str, Any]:
         key = self._relative(found["Key"], page)
         at = known(found.get("LastModified"))
         return {"kind": kind, "key": key, "size": found.get("Size", 0), "at": at}
@@ -118,64 +116,49 @@ class S3Unlisted:
     def _relative(self, key: str, page: Answer) -> str:
         """Return a key relative to the root; outside of it the answer is to another request."""
         whole = _decoded(key, page)
-        if not whole.startswith(self._client.root):
-            raise StorageUnreachableError(f"asked for {self._client.root!r}, got {whole!r}")
-        return whole[len(self._client.root) :]
+        if not whole.startswith(self._root):
+            raise RequestError(f"asked for {self._root!r}, got {whole!r}")
+        return whole[len(self._root) :]
 
-    def _pages(self, operation: str, markers: Sequence[str], **more: str) -> Iterator[Answer]:
-        """Yield all pages of an operation that continues from two markers.
+    def _upload_pages(self) -> Iterator[Answer]:
+        # without EncodingType: radosgw would encode keys without stating it
+        ask = partial(self._page, "list_multipart_uploads", _UPLOAD_MARKERS, Prefix=self._root)
+        return all_answers(ask, _FIRST)
 
-        Raises:
-            NotReportedError: The store refuses or does not support the request.
-            StorageUnreachableError: Any other error, or pages that do not add up.
+    def _version_pages(self, prefix: str) -> Iterator[Answer]:
+        ask = partial(self._page, "list_object_versions", _VERSION_MARKERS, Prefix=prefix)
+        return all_answers(partial(ask, EncodingType="url"), _FIRST)
+
+    def _page(
+        self, operation: str, names: _Markers, begin: _Markers, **request: str
+    ) -> tuple[Answer, _Markers]:
+        """Return a page of an operation that continues from two markers, and those of the next.
+
+        radosgw encodes all keys but the one that the next page begins with.
         """
-        request = {"Prefix": self._client.root, **more}
-        seen: set[tuple[str, ...]] = set()
-        while True:
-            page = self._get(operation, request)
-            yield page
-            if page.get("IsTruncated") is False:
-                return
-            following = self._markers(page, markers)
-            if page.get("IsTruncated") is not True or not following[0] or following in seen:
-                raise StorageUnreachableError(f"the answers to {operation} do not add up")
-            seen.add(following)
-            request.update(
-                {name: value for name, value in zip(markers, following, strict=True) if value}
-            )
-
-    def _markers(self, page: Answer, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the markers of the next page; radosgw encodes all keys but this one."""
+        request |= {name: value for name, value in zip(names, begin, strict=True) if value}
+        with requested():
+            page = self._client.call(operation, **request)
+        if page.get("IsTruncated") is False:
+            return page, _FIRST
         key, other = (page.get(f"Next{name}") or "" for name in names)
-        lists = ("Uploads", "Versions", "DeleteMarkers")
-        found = {_decoded(row["Key"], page) for name in lists for row in page.get(name, ())}
-        return key if key in found else _decoded(key, page), other
-
-    def _get(self, operation: str, request: dict[str, str]) -> Answer:
-        try:
-            return self._client.call(operation, **request)
-        except CALL_ERRORS as err:
-            code = error_code(err)
-            if code in _FORBIDDEN | _NO_SUCH_REQUEST:
-                raise NotReportedError(error_text(err), is_forbidden=code in _FORBIDDEN) from err
-            raise self._client.explained("list", err) from err
+        if page.get("IsTruncated") is not True or not key:
+            raise RequestError(f"the answers to {operation} do not add up")
+        return page, (key if key in _keys_of(page) else _decoded(key, page), other)
 
     def _size_of(self, page: Answer, upload: Answer) -> int | _Gone | None:
-        return self._size(_decoded(upload["Key"], page), upload["UploadId"])
-
-    def _size(self, key: str, upload_id: str) -> int | _Gone | None:
+        named = {"Key": _decoded(upload["Key"], page), "UploadId": upload["UploadId"]}
         following, size = 0, 0
         while self._may_ask():
             try:
-                page = self._client.call(
-                    "list_parts", Key=key, UploadId=upload_id, PartNumberMarker=following
-                )
-            except CALL_ERRORS as err:
-                return _GONE_BY_NOW if error_code(err) in _GONE else None
-            size += sum(int(part["Size"]) for part in page.get("Parts", ()))
-            if not page.get("IsTruncated"):
+                with requested():
+                    found = self._client.call("list_parts", **named, PartNumberMarker=following)
+            except RequestError as err:
+                return _GONE_BY_NOW if err.code in _GONE else None
+            size += sum(int(part["Size"]) for part in found.get("Parts", ()))
+            if not found.get("IsTruncated"):
                 return size
-            if (last := page.get("NextPartNumberMarker") or 0) <= following:
+            if (last := found.get("NextPartNumberMarker") or 0) <= following:
                 return None
             following = last
         return None
@@ -192,6 +175,10 @@ class _Gone:
 
 
 _GONE_BY_NOW = _Gone()
+
+
+def _keys_of(page: Answer) -> set[str]:
+    return {_decoded(row["Key"], page) for name in _LISTS for row in page.get(name, ())}
 
 
 def _decoded(text: str, page: Answer) -> str:

@@ -12,19 +12,12 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pyarrow as pa
-import stamina
 import structlog
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.rows.earlier_storage import EarlierStorage
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
-from orphangc.adapters.s3.requests.s3_client import (
-    CALL_ERRORS,
-    S3Client,
-    error_code,
-    is_broken_body,
-)
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.core.columns.stored_objects import rows_below
 from orphangc.core.documents.s3_inventory import (
@@ -41,8 +34,9 @@ from orphangc.ports import EarlierListing, Storage
 
 _MANIFEST, _CHECKSUM = "manifest.json", "manifest.checksum"
 _MAX_MANIFEST_BYTES = 64 << 20
-_CHUNK = 1 << 20
-_ABSENT = {"404", "NoSuchKey", "NotFound"}
+_MAX_CHECKSUM_BYTES = 1 << 20
+_PART = 16 << 20
+"""Most bytes of a data file in one request, which are in memory at once."""
 
 log = structlog.get_logger()
 
@@ -112,7 +106,7 @@ def _complete_manifest(manifest: Location, bucket: Storage) -> bytes | None:
     key = ObjectKey(manifest.path.lstrip("/"))
     data = bucket.read(key, max_bytes=_MAX_MANIFEST_BYTES)
     beside = ObjectKey(key.removesuffix(_MANIFEST) + _CHECKSUM)
-    checksum = bucket.read(beside, max_bytes=_CHUNK)
+    checksum = bucket.read(beside, max_bytes=_MAX_CHECKSUM_BYTES)
     is_complete = data is not None and checksum is not None and is_checksum_of(data, checksum)
     return data if is_complete else None
 
@@ -149,7 +143,7 @@ class ReportFile:
         """Read the data file, after comparing it with the manifest; see ``EarlierPart``."""
         objects = 0
         with TemporaryFolder() as name:
-            path = self.fetched(Path(name) / "part", _client(self.reports))
+            path = self.fetched(Path(name) / "part", _opened(self.reports))
             for batch in self.rows(path):
                 objects += batch.num_rows
                 below = rows_below(batch, self.prefix)
@@ -157,15 +151,21 @@ class ReportFile:
                     take(below)
         return objects
 
-    def fetched(self, path: Path, reports: S3Client) -> Path:
+    def fetched(self, path: Path, reports: Storage) -> Path:
         """Fetch the data file to ``path``, check it against the manifest, and return the path."""
-        try:
-            size, md5 = _download(reports, self.file.key, path)
-        except CALL_ERRORS as err:
-            if error_code(err) in _ABSENT:
-                raise self._refused(f"data file {self.file.key!r} is absent") from err
-            raise reports.explained(f"read {self.file.key!r} in", err) from err
-        if (size, md5) != (self.file.size, self.file.md5):
+        digest, size = hashlib.md5(usedforsecurity=False), 0
+        with path.open("wb") as target:
+            while size <= self.file.size:  # one byte more would show that it is another file
+                asked = min(_PART, self.file.size + 1 - size)
+                data = reports.part(ObjectKey(self.file.key), start=size, size=asked)
+                if data is None:
+                    raise self._refused(f"data file {self.file.key!r} is absent")
+                target.write(data)
+                digest.update(data)
+                size += len(data)
+                if len(data) < asked:
+                    break
+        if (size, digest.hexdigest()) != (self.file.size, self.file.md5):
             raise self._refused(
                 f"data file {self.file.key!r} is not the one that the manifest names"
             )
@@ -227,7 +227,7 @@ class InventoryStorage(EarlierStorage):
                     yield below
 
     def _fetched(self) -> Iterator[tuple[ReportFile, Path]]:
-        parts, reports = self.earlier_parts(), S3Client(self._reports)
+        parts, reports = self.earlier_parts(), open_storage(self._reports)
         with TemporaryFolder() as name, ThreadPoolExecutor(max_workers=1) as pool:
             places = [Path(name) / str(number % 2) for number in range(len(parts))]
             pending = pool.submit(parts[0].fetched, places[0], reports)
@@ -238,21 +238,5 @@ class InventoryStorage(EarlierStorage):
                 yield part, path
 
 
-@lru_cache(maxsize=4)
-def _client(bucket: Location) -> S3Client:
-    return S3Client(bucket)
-
-
-def _download(client: S3Client, key: str, path: Path) -> tuple[int, str]:
-    for attempt in stamina.retry_context(
-        on=is_broken_body, attempts=3, wait_initial=0.2, wait_max=2
-    ):
-        with attempt:
-            answer = client.call("get_object", Key=key)
-            digest, size = hashlib.md5(usedforsecurity=False), 0
-            with path.open("wb") as target, client.body(answer) as chunks:
-                for chunk in chunks:
-                    target.write(chunk)
-                    digest.update(chunk)
-                    size += len(chunk)
-    return size, digest.hexdigest()
+_opened = lru_cache(maxsize=4)(open_storage)
+"""Returns the storage of a bucket, opened once for each process that reads data files."""

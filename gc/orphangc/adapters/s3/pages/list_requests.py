@@ -19,9 +19,15 @@ from botocore import exceptions as boto
 from botocore.parsers import ResponseParserError, create_parser
 from urllib3.exceptions import HTTPError
 
+from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.s3.requests.request_template import RequestTemplate, TemplateSender
-from orphangc.adapters.s3.requests.s3_client import CALL_ERRORS, Answer, S3Client
-from orphangc.errors import StorageUnreachableError
+from orphangc.adapters.s3.requests.s3_client import (
+    CALL_ERRORS,
+    Answer,
+    S3Client,
+    request_error,
+    requested,
+)
 
 Query = Mapping[str, str]
 """A list request by botocore's parameter names: ``Prefix``, ``ContinuationToken``, ..."""
@@ -67,7 +73,7 @@ _Page = TypeVar("_Page")
 _log = structlog.get_logger()
 
 
-class UnreadablePageError(StorageUnreachableError):
+class UnreadablePageError(RequestError):
     """The body is no page, or not a whole one."""
 
 
@@ -108,17 +114,14 @@ class ListRequests:
         self._page_size = AdaptivePageSize()
         self._strikes = 0
         self.through_botocore = 0
-        with client.translated("open"):
-            client.on(_BEFORE_ALL_OTHERS, _take_body)
-            self._sender = TemplateSender(client, "ListObjectsV2", varying=_NAMES.values())
+        client.on(_BEFORE_ALL_OTHERS, _take_body)
+        self._sender = TemplateSender(client, "ListObjectsV2", varying=_NAMES.values())
 
     def fetch(self, query: Query, read: Callable[[bytes], _Page]) -> _Page:
-        """Return what ``read`` makes of a page; retry, then raise ``StorageUnreachableError``."""
-        try:
-            again = stamina.retry(on=_AGAIN, attempts=8, timeout=600, wait_initial=0.2, wait_max=10)
+        """Return what ``read`` makes of a page; retry, then raise ``RequestError``."""
+        again = stamina.retry(on=_AGAIN, attempts=8, timeout=600, wait_initial=0.2, wait_max=10)
+        with requested():
             return again(lambda: self._fetch(query, read))()
-        except CALL_ERRORS as err:
-            raise self._client.explained("list", err) from err
 
     def _fetch(self, query: Query, read: Callable[[bytes], _Page]) -> _Page:
         if self._page_size.keys < _MOST_KEYS:
@@ -172,7 +175,7 @@ class ListRequests:
         except _TIMEOUTS:
             raise
         except CALL_ERRORS as err:  # botocore has already retried errors that may pass
-            raise self._client.explained("list", err) from err
+            raise request_error(err) from err
 
     def ask(self, query: Query) -> tuple[bytes, Answer]:
         """Return a page through botocore, and what botocore reads in it; it is not counted.

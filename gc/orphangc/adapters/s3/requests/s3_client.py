@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,11 +29,12 @@ from fsspec.config import apply_config
 from s3fs import S3FileSystem
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.files.translate import host_now, unreachable
+from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.object_store.answer_clock import DatedAnswer
+from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.times.instants import from_http, from_iso, from_microseconds, known_microseconds
-from orphangc.errors import SettingsError, StorageUnreachableError
+from orphangc.errors import SettingsError
 
 CALL_ERRORS: tuple[type[Exception], ...] = (
     boto.BotoCoreError,
@@ -44,6 +46,40 @@ CALL_ERRORS: tuple[type[Exception], ...] = (
 )
 """Errors that a request may raise: a refusal, a broken answer, a broken connection."""
 
+ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
+"""Codes of an answer that says that there is no such object."""
+_STATUS: dict[str, HTTPStatus] = {
+    **dict.fromkeys(
+        ("SlowDown", "Throttling", "ThrottlingException", "TooManyRequests", "429"),
+        HTTPStatus.TOO_MANY_REQUESTS,
+    ),
+    **dict.fromkeys(
+        ("InternalError", "OperationAborted", "RequestTimeout", "ServiceUnavailable"),
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+    ),
+    **dict.fromkeys(
+        ("PreconditionFailed", "ConditionalRequestConflict", "412"), HTTPStatus.PRECONDITION_FAILED
+    ),
+    **dict.fromkeys(ABSENT, HTTPStatus.NOT_FOUND),
+    **dict.fromkeys(
+        ("ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "RequestTimeTooSkewed"),
+        HTTPStatus.BAD_REQUEST,
+    ),
+    "SignatureDoesNotMatch": HTTPStatus.BAD_REQUEST,
+}
+"""What codes mean, whatever status says: S3 gives each of several keys a code of its own, and
+credentials that the store does not take are no right that is missing."""
+_NEVER_SENT = (
+    boto.NoCredentialsError,
+    boto.PartialCredentialsError,
+    boto.CredentialRetrievalError,
+    boto.TokenRetrievalError,
+    boto.SSOError,
+    boto.ParamValidationError,
+    boto.ConnectTimeoutError,
+)
+"""Any other error may follow a request that reached the store."""
+
 _CONFIG = {
     "connect_timeout": 5,
     "read_timeout": 60,
@@ -51,10 +87,9 @@ _CONFIG = {
 }
 _CACHES = {"use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache"}
 """Options of fsspec's that other programs may have configured; a collector caches nothing."""
-_CHUNK = 1 << 20
 
 Answer = dict[str, Any]
-HINTS = {
+_HINTS = {
     **dict.fromkeys(
         ("AccessDenied", "AllAccessDisabled"),
         "orphangc policy prints what these credentials must be allowed",
@@ -84,12 +119,32 @@ def is_broken_body(err: Exception) -> bool:
     return isinstance(err, CALL_ERRORS) and not error_code(err)
 
 
-def error_text(err: BaseException) -> str:
+@contextmanager
+def requested() -> Iterator[None]:
+    """Translate errors of requests into ``RequestError``."""
+    try:
+        yield
+    except CALL_ERRORS as err:
+        raise request_error(err) from err
+
+
+def request_error(err: Exception) -> RequestError:
+    """Return the failure that one of ``CALL_ERRORS`` stands for."""
+    if not isinstance(err, boto.ClientError):
+        return RequestError(_text_of(err), is_sent=not isinstance(err, _NEVER_SENT))
+    said = err.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return refusal(error_code(err), err.response.get("Error", {}).get("Message"), said)
+
+
+def refusal(code: str, text: str | None, status: int) -> RequestError:
+    """Return what the store said, and what to check; ``status`` is for codes without a meaning."""
+    said = "; ".join(filter(None, (text, _HINTS.get(code))))
+    return RequestError(said, code=code or "unknown", status=_STATUS.get(code, status))
+
+
+def _text_of(err: BaseException) -> str:
     """Return the reason of an error without the request: botocore's messages quote URLs."""
     match err:
-        case boto.ClientError():
-            error = err.response.get("Error", {})
-            return ": ".join(filter(None, (error.get("Code") or "unknown", error.get("Message"))))
         case boto.NoCredentialsError() | boto.PartialCredentialsError():
             return (
                 "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, "
@@ -167,21 +222,23 @@ def _unusable(err: Exception) -> str:
 
 
 class S3Client:
-    """Sends requests about one storage root in a bucket; may be used by many threads at once.
+    """Sends requests about one bucket; may be used by many threads at once.
 
     Attributes:
-        root: Start of every key of the root: "" or ending in a slash.
         dated: Times of the last answer; ``None`` before the first.
     """
 
     dated: DatedAnswer | None = None
 
     def __init__(self, location: Location, *, attempts: int = 4) -> None:
-        """Take the location and the maximum attempts of a request; four take some 7 s in all."""
+        """Take the bucket and the maximum attempts of a request; four take some 7 s in all.
+
+        Raises:
+            SettingsError: The settings of S3 are not usable.
+            Exception: One of ``CALL_ERRORS``.
+        """
         self.bucket = location.authority
-        self.root = location.path[1:] + "/" if location.path != "/" else ""
-        with self.translated("open"):
-            self._fs = _open(storage_options(location), attempts)
+        self._fs = _open(storage_options(location), attempts)
 
     def call(self, operation: str, **request: Any) -> Answer:
         """Return the answer to one request; raise botocore's own errors.
@@ -196,21 +253,12 @@ class S3Client:
         self.note_date(asked_at, answer["ResponseMetadata"]["HTTPHeaders"].get("date"))
         return answer
 
-    @contextmanager
-    def body(self, answer: Answer) -> Iterator[Iterator[bytes]]:
-        """Give the body of an answer part by part; ``ConnectionError`` if it is not whole."""
-        try:
-            yield self._chunks(answer)
-        finally:
-            self.run(answer["Body"].aclose)
-
-    def _chunks(self, answer: Answer) -> Iterator[bytes]:
-        size, stated = 0, answer["ContentLength"]
-        while chunk := self.run(answer["Body"].read, _CHUNK):
-            size += len(chunk)
-            yield chunk
-        if size != stated:
-            raise ConnectionError(f"{size} of {stated} bytes came")
+    def body(self, answer: Answer) -> bytes:
+        """Return the body of an answer; ``ConnectionError`` if it is not whole."""
+        data: bytes = self.run(answer["Body"].read)
+        if len(data) != answer["ContentLength"]:
+            raise ConnectionError(f"{len(data)} of {answer['ContentLength']} bytes came")
+        return data
 
     def run(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
         """Return what a coroutine of the file system's loop returns."""
@@ -249,17 +297,3 @@ class S3Client:
     def output_shape(self, operation: str) -> Any:
         """Return botocore's shape of an answer."""
         return self._fs.s3.meta.service_model.operation_model(operation).output_shape
-
-    def explained(self, action: str, err: BaseException) -> StorageUnreachableError:
-        """Return the error to raise ``from err``."""
-        hint = HINTS.get(error_code(err))
-        why = "; ".join(filter(None, (error_text(err), hint)))
-        return unreachable(f"{action} s3://{self.bucket}", why)
-
-    @contextmanager
-    def translated(self, action: str) -> Iterator[None]:
-        """Translate errors of requests into ``StorageUnreachableError``."""
-        try:
-            yield
-        except CALL_ERRORS as err:
-            raise self.explained(action, err) from err
