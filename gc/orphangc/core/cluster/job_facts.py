@@ -16,12 +16,10 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, GetPydanticSchema, Strict
 
 from orphangc.core.cluster.place_options import (
-    DEFAULT_SCHEME,
     NO_PLACES,
     RESTORE_OPTIONS,
     named_folders,
-    restored_from,
-    with_file_system,
+    named_origins,
 )
 from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import LATEST_US, from_milliseconds
@@ -278,9 +276,7 @@ def external_paths(cluster: ClusterFacts) -> frozenset[str]:
 
 def restored_paths(cluster: ClusterFacts) -> frozenset[str]:
     """Return what the cluster's configuration restores a job from."""
-    texts = (cluster.options.get(each, "").strip() for each in RESTORE_OPTIONS)
-    defaults = _default_schemes(cluster)
-    return frozenset(path for text in texts if text for path in restored_from(text, defaults))
+    return frozenset(named_origins(cluster.options.items()))
 
 
 def configured_origins(cluster: ClusterFacts) -> frozenset[str]:
@@ -295,12 +291,7 @@ def configured_origins(cluster: ClusterFacts) -> frozenset[str]:
 
 def configured_folders(cluster: ClusterFacts) -> frozenset[str]:
     """Return every folder that the cluster's configuration names for state of Flink's."""
-    named, defaults = named_folders(cluster.options), _default_schemes(cluster)
-    return frozenset(path for _, text in named for path in with_file_system(text, defaults))
-
-
-def _default_schemes(cluster: ClusterFacts) -> list[str]:
-    return cluster.options.get(DEFAULT_SCHEME, "").split()
+    return frozenset(path for _, path in named_folders(cluster.options.items()))
 
 
 def latest_known_id(job: JobFacts) -> int | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flinkstate.places.checkpoint_names import is_job_id
@@ -31,7 +31,9 @@ from orphangc.core.cluster.place_options import (
     FOLDER_OPTIONS,
     NO_PLACES,
     RESTORE_OPTIONS,
+    default_schemes,
     named_folders,
+    named_origins,
     restored_from,
     with_file_system,
 )
@@ -75,6 +77,7 @@ _SPEC_GENERATION = (
     "status.reconciliationStatus.lastReconciledSpec.resource_metadata.metadata.generation"
 )
 """Where operators before ``status.observedGeneration`` note which spec they reconciled last."""
+_OPTIONS = frozenset({*FOLDER_OPTIONS, *RESTORE_OPTIONS, DEFAULT_SCHEME})
 _PLACE_KEYS = ("initialSavepointPath", "upgradeSavepointPath")
 _INSIDE = re.compile(r"(?:savepointInfo|checkpointInfo)\..*location")
 _TAKEN, _STATED, _EXISTS = "status.path", "spec.savepoint.path", "spec.savepoint.alreadyExists"
@@ -108,9 +111,9 @@ def kubernetes_facts(
     for kind, document in documents:
         by = _name_of(namespace, kind, document)
         leaves = list(_leaves(document, by))
-        taken, to_make = _of_snapshot(leaves) if kind == "FlinkStateSnapshot" else ((), ())
-        places.update(_places(leaves, by, taken))
-        folders.update(_folders(leaves, by, to_make))
+        for each in _named(leaves, by, kind):
+            places.update([each] if isinstance(each, PlaceNamed) else ())
+            folders.update([each] if isinstance(each, FolderNamed) else ())
         holds += _resource_holds(leaves, by)
         metadata = document["metadata"]
         named = f"{namespace}/{metadata['name']}"
@@ -230,34 +233,32 @@ def _of_snapshot(leaves: Iterable[tuple[str, Any]]) -> tuple[tuple[str, ...], tu
     return (_TAKEN,) if is_to_make else (_TAKEN, _STATED), () if is_made else (_STATED,)
 
 
-def _places(
-    leaves: Sequence[tuple[str, Any]], by: str, taken: Collection[str]
-) -> Iterator[PlaceNamed]:
-    defaults = _default_schemes(leaves, by)
-    for path, value in leaves:
-        is_place = path.endswith((*_PLACE_KEYS, *RESTORE_OPTIONS)) or _INSIDE.search(path)
-        if is_place or path in taken:
-            for text in _text(value, f"{by} {path}"):
-                yield from (PlaceNamed(each, by) for each in restored_from(text, defaults))
+def _named(
+    leaves: Sequence[tuple[str, Any]], by: str, kind: str
+) -> Iterator[PlaceNamed | FolderNamed]:
+    """Yield the checkpoints, savepoints and folders that the fields and options of one name."""
+    taken, to_make = _of_snapshot(leaves) if kind == "FlinkStateSnapshot" else ((), ())
+    options = _options(leaves, by)
+    defaults = default_schemes(options)
+    yield from (PlaceNamed(path, by) for path in named_origins(options))
+    yield from (FolderNamed(path, name, by) for name, path in named_folders(options))
+    for field, value in leaves:
+        is_place = field.endswith(_PLACE_KEYS) or _INSIDE.search(field) or field in taken
+        for text in _text(value, f"{by} {field}") if is_place or field in to_make else ():
+            if is_place:
+                yield from (PlaceNamed(path, by) for path in restored_from(text, defaults))
+            if field in to_make:
+                paths = with_file_system(text.strip(), defaults)
+                yield from (FolderNamed(path, field, by) for path in paths)
 
 
-def _folders(
-    leaves: Sequence[tuple[str, Any]], by: str, to_make: Collection[str]
-) -> Iterator[FolderNamed]:
-    defaults = _default_schemes(leaves, by)
-    for path, value in leaves:
-        _, _, option = path.rpartition("flinkConfiguration.")
-        if path not in to_make and option not in FOLDER_OPTIONS:
-            continue
-        said = "".join(_text(value, f"{by} {path}")).strip()
-        named = [(path, said)] if path in to_make and said else named_folders({option: said})
-        for name, text in named:
-            yield from (FolderNamed(each, name, by) for each in with_file_system(text, defaults))
-
-
-def _default_schemes(leaves: Iterable[tuple[str, Any]], by: str) -> tuple[str, ...]:
-    found = (value for path, value in leaves if path.endswith(f".{DEFAULT_SCHEME}"))
-    return tuple(dict.fromkeys(text for each in found for text in _text(each, by)))
+def _options(leaves: Iterable[tuple[str, Any]], by: str) -> list[tuple[str, str]]:
+    """Return the options of configurations that name places, with every text of each."""
+    named = ((path, path.rpartition("flinkConfiguration.")[2], value) for path, value in leaves)
+    found = ((path, option, value) for path, option, value in named if option in _OPTIONS)
+    return [
+        (option, text) for path, option, value in found for text in _text(value, f"{by} {path}")
+    ]
 
 
 def _text(value: Any, where: str) -> list[str]:

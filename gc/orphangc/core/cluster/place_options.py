@@ -10,7 +10,7 @@ Source: Flink 1.13-2.3, ``CheckpointingOptions``, ``SavepointConfigOptions``,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 CHECKPOINT_OPTIONS = (
     "execution.checkpointing.dir",
@@ -61,12 +61,33 @@ Source: Flink 2.0-2.3, ``ForStOptions``, ``ForStStateBackend``.
 """
 
 
-def named_folders(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each option that names a folder, with its text; one that is not set names none."""
-    for option in FOLDER_OPTIONS:
-        text = options.get(option, "").strip()
-        if text and not (option in FORST_OPTIONS and text.lower() in FORST_WORDS):
-            yield option, text
+OptionTexts = Collection[tuple[str, str]]
+"""Options with their texts, each spelling and each source of one option by itself."""
+
+
+def named_folders(options: OptionTexts) -> Iterator[tuple[str, str]]:
+    """Yield each option that names a folder, with every path that its text may mean."""
+    for option, text in options:
+        if option in FOLDER_OPTIONS and is_path(option, said := text.strip()):
+            yield from ((option, path) for path in with_file_system(said, default_schemes(options)))
+
+
+def is_path(option: str, text: str) -> bool:
+    """Return whether the text of an option that names a folder is a path."""
+    return bool(text) and not (option in FORST_OPTIONS and text.lower() in FORST_WORDS)
+
+
+def named_origins(options: OptionTexts) -> Iterator[str]:
+    """Yield every path that options may mean from which a job is to be restored."""
+    for option, text in options:
+        if option in RESTORE_OPTIONS and (said := text.strip()):
+            yield from restored_from(said, default_schemes(options))
+
+
+def default_schemes(options: OptionTexts) -> list[str]:
+    """Return the default file systems that options name, each once."""
+    found = (text.strip() for option, text in options if option == DEFAULT_SCHEME)
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def with_file_system(text: str, defaults: Collection[str]) -> tuple[str, ...]:

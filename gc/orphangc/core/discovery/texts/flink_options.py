@@ -22,12 +22,12 @@ from orphangc.core.cluster.place_options import (
     CLUSTER_ID_OPTIONS,
     DEFAULT_SCHEME,
     FORST_OPTIONS,
-    FORST_WORDS,
     HA_OPTIONS,
     NO_PLACES,
     RESTORE_OPTIONS,
     SAVEPOINT_OPTIONS,
     ZOOKEEPER_ROOT_OPTIONS,
+    is_path,
     with_file_system,
 )
 from orphangc.core.discovery.discovered_facts import (
@@ -40,6 +40,7 @@ from orphangc.core.discovery.discovered_facts import (
     digest_of,
 )
 
+_Scalar = str | int | float | bool | None
 Options = Mapping[str, tuple[str, ...]]
 """Every value that any source of one resource gives an option, by dotted name."""
 
@@ -52,7 +53,7 @@ DIRECTORY_OPTIONS: Mapping[str, DirectoryUse] = {
 }
 """Use by option."""
 
-SUBDIRECTORY_OPTIONS = ("execution.checkpointing.create-subdir", "state.checkpoints.create-subdir")
+_SUBDIRECTORY_OPTIONS = ("execution.checkpointing.create-subdir", "state.checkpoints.create-subdir")
 HA_TYPE_OPTIONS = ("high-availability.type", "high-availability", "recovery.mode")
 ZOOKEEPER_OPTIONS = ("high-availability.zookeeper.quorum", "recovery.zookeeper.quorum")
 FIXED_JOB_ID = "$internal.pipeline.job-id"
@@ -73,7 +74,7 @@ _READ = frozenset(
     {
         *_PLACES,
         *_STORAGE_OPTIONS,
-        *SUBDIRECTORY_OPTIONS,
+        *_SUBDIRECTORY_OPTIONS,
         *HA_TYPE_OPTIONS,
         *CLUSTER_ID_OPTIONS,
         *ZOOKEEPER_ROOT_OPTIONS,
@@ -114,26 +115,35 @@ _ENDPOINT = re.compile(
     r"(?:flink\.hadoop\.)?(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
 )
 """Options that name an S3 store, for one bucket or for all."""
+_NOT_KNOWN = "where its files are is not known"
 _ELSEWHERE = (
     (
-        "leads the name of a bucket to another one",
+        f"leads the name of a bucket to another one: {_NOT_KNOWN}",
         r"(?:(?:flink\.hadoop\.)?fs\.)?s3[anp]?\.(?:bucket\..+\.)?accesspoint\.arn",
         "",
     ),
     (
-        "chooses a file system that is not known",
+        f"chooses a file system that is not known: {_NOT_KNOWN}",
         r"(?:flink\.hadoop\.)?fs\.s3[anp]?\.impl",
         r"org\.apache\.hadoop\.fs\.s3a\.S3AFileSystem",
     ),
     (
-        "names a state backend that is not known",
+        f"names a state backend that is not known: {_NOT_KNOWN}",
         r"state\.backend(?:\.type)?",
         r"hashmap|rocksdb|forst|filesystem|jobmanager|org\.apache\.flink\.[\w.]+BackendFactory",
     ),
     (
-        "names a storage of checkpoints that is not known",
+        f"names a storage of checkpoints that is not known: {_NOT_KNOWN}",
         r"execution\.checkpointing\.storage|state\.checkpoint-storage",
         "jobmanager|filesystem",
+    ),
+    (
+        (
+            "is false: its checkpoints lie in no job directory; configure this storage root by"
+            " hand, with owner, and acknowledge this"
+        ),
+        "|".join(map(re.escape, _SUBDIRECTORY_OPTIONS)),
+        "true",
     ),
 )
 """Why files lie in another place than any option names: options, and their harmless values.
@@ -172,7 +182,7 @@ def flat_options(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[
 
 def mistyped_options(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield each option that is read, with its value, if that is no text, number or truth value,
-    and each name around such options whose value is.
+    or no text where it names a place, and each name around such options whose value is.
 
     ``high-availability`` is both an option and, nested, the name around others.
     """
@@ -182,7 +192,7 @@ def mistyped_options(content: Mapping[str, Any], above: str = "") -> Iterator[tu
             each.startswith(f"{name}.{key}") for each in _READ for key in value
         )
         is_read = name in _READ or _LIKE_A_PLACE.fullmatch(name) or _ENDPOINT.fullmatch(name)
-        is_option = isinstance(value, str | int | float | bool | None)
+        is_option = isinstance(value, str | None if name in _PLACES else _Scalar)
         is_names = isinstance(value, Mapping | None)
         if (is_read and not is_around and not is_option) or (name in _AROUND and not is_names):
             yield name, value
@@ -242,17 +252,14 @@ def option_facts(found: FoundOptions, reading: Reading) -> Iterator[DiscoveredFa
         yield _unread("is of another type", value, origin.below(name))
     for name, value in flat_options(content):
         where = origin.below(name)
-        if (problem := _leading_elsewhere(name, value)) is not None:
-            yield _unread(f"{problem}: where its files are is not known", value, where)
+        for why in _leading_elsewhere(name, value):
+            yield _unread(why, _spelled(value), where)
         use = _use_of(name, value)
         if isinstance(value, str) and (text := value.strip()):
             if name in RESTORE_OPTIONS:
                 yield from pinned(text, where, reading)
-            elif use and not (use is DirectoryUse.FORST and text.lower() in FORST_WORDS):
+            elif use and is_path(name, text):
                 yield directory_fact(text, use, where, reading)
-        elif name in _PLACES and isinstance(value, int | float):
-            yield _unread("is no text", value, where)
-    yield from _sub_directory(content, origin)
 
 
 def _unread(why: str, value: object, where: Origin) -> UnclearFact:
@@ -273,13 +280,11 @@ def _use_of(name: str, value: object) -> DirectoryUse | None:
     return DirectoryUse.UNKNOWN if "/" in value or _LIKE_A_PLACE.fullmatch(name) else None
 
 
-def _leading_elsewhere(name: str, value: object) -> str | None:
+def _leading_elsewhere(name: str, value: object) -> Iterator[str]:
     text = "" if value is None else _spelled(value)
-    for why, option, harmless in _ELSEWHERE:
-        is_harmless = not text or re.fullmatch(harmless, text, re.IGNORECASE)
-        if re.fullmatch(option, name) and not is_harmless:
-            return why
-    return None
+    for why, option, harmless in _ELSEWHERE if text else ():
+        if re.fullmatch(option, name) and not re.fullmatch(harmless, text, re.IGNORECASE):
+            yield why
 
 
 def _spelled(value: Any) -> str:
@@ -395,13 +400,3 @@ def host_of(endpoint: str) -> str:
         return urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").netloc.lower()
     except ValueError:
         return ""
-
-
-def _sub_directory(content: Mapping[str, Any], origin: Origin) -> Iterator[DiscoveredFact]:
-    for name in SUBDIRECTORY_OPTIONS:
-        if any(each.lower() != "true" for each in text_options(content).get(name, ())):
-            why = (
-                "is false: its checkpoints lie in no job directory; configure this storage root by"
-                " hand, with owner, and acknowledge this"
-            )
-            yield _unread(why, "false", origin.below(name))
