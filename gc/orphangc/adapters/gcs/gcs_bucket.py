@@ -24,6 +24,7 @@ from orphangc.adapters.object_store.bucket import (
     reported,
 )
 from orphangc.adapters.object_store.object_storage import ObjectStorage
+from orphangc.adapters.object_store.part_answer import check_part
 from orphangc.core.documents import google_bucket
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject
@@ -142,11 +143,13 @@ class GcsBucket(ObjectStorage):
             if err.status != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
                 raise
             return b""
-        shown = answer.headers.get("Content-Range", "")
-        is_whole = answer.status_code != HTTPStatus.PARTIAL_CONTENT and len(answer.content) <= size
-        is_of_range = shown.startswith(f"bytes {start}-")
-        if not is_of_range and (shown or start or not is_whole):
-            raise RequestError(f"{name!r} cannot be read in parts")
+        check_part(
+            name,
+            range(start, start + size),
+            status=answer.status_code,
+            stated=answer.headers.get("Content-Range", ""),
+            length=len(answer.content),
+        )
         return answer.content
 
     def put(self, name: str, data: bytes, *, writer: str, is_new: bool) -> None:

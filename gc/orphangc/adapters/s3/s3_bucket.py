@@ -33,6 +33,7 @@ from orphangc.adapters.object_store.bucket import (
 )
 from orphangc.adapters.object_store.listing import NO_TEXT
 from orphangc.adapters.object_store.object_storage import ObjectStorage
+from orphangc.adapters.object_store.part_answer import check_part
 from orphangc.adapters.s3.bucket_requests import DeleteRequests, HeadRequests
 from orphangc.adapters.s3.pages.list_requests import ListRequests
 from orphangc.adapters.s3.pages.page_parser import read_page
@@ -135,9 +136,13 @@ class S3Bucket(ObjectStorage):
         within = f"bytes={start}-{start + size - 1}"
         answer = self._client.call("get_object", Key=name, Range=within)
         try:
-            is_whole = start == 0 and answer["ContentLength"] <= size
-            if not is_whole and not answer.get("ContentRange", "").startswith(f"bytes {start}-"):
-                raise RequestError(f"{name!r} cannot be read in parts")
+            check_part(
+                name,
+                range(start, start + size),
+                status=answer["ResponseMetadata"]["HTTPStatusCode"],
+                stated=answer.get("ContentRange", ""),
+                length=answer["ContentLength"],
+            )
             return self._client.body(answer)
         finally:
             self._client.run(answer["Body"].aclose)
