@@ -137,6 +137,18 @@ def test_a_file_of_which_nothing_shows_a_change_is_read_each_time():
     assert reader.contents(storage, "", listed).sha256 != first.sha256
 
 
+@pytest.mark.parametrize(("size", "data"), [(3, b"on"), (3, b"ones"), (3, b""), (None, b"one")])
+@pytest.mark.parametrize("end", [2, 9])
+def test_less_than_a_whole_part_is_an_error(size, data, end):
+    """A cache or a gateway may give what it has, and what has no size has no end."""
+    storage, file_system = opened(a_file("x", size=size))
+    file_system.cat_file = lambda *_, start, end: data[start : end - 1]
+    with pytest.raises(StorageUnreachableError, match=r"bytes came|no known size"):
+        storage.part("x", start=0, size=end)
+    with pytest.raises(StorageUnreachableError, match=r"bytes came|no known size"):
+        storage.read("x", max_bytes=end)
+
+
 @pytest.mark.parametrize("key", ["x*", "x?", "x[1]", "x{1}", "x\\1"])
 def test_a_key_with_a_glob_character_is_refused(key):
     """It is unknown which file systems expand it."""

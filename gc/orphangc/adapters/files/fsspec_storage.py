@@ -110,29 +110,21 @@ class FsspecStorage(Storage):
             tuple(sorted(name for name, info in entries if _is_link(info))),
         )
 
-    def read(self, key: ObjectKey, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of a file; see ``Storage``."""
-        (found,) = self.stat([key])
-        if found is None:
-            return None
-        data = b""
-        if found.size <= max_bytes:
-            with self._translated(f"read {key!r} in"):
-                data = bytes(self._fs.cat_file(self._path(key)))
-        if max(found.size, len(data)) > max_bytes:
-            raise StorageUnreachableError(f"{key!r} has over {max_bytes} bytes")
-        return data
-
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return some bytes of a file; see ``Storage``."""
         (found,) = self.stat([key])
         if found is None:
             return None
+        if found.size == _NO_SIZE:
+            raise StorageUnreachableError(f"{key!r} has no known size, so no end")
         end = min(start + size, found.size)
         if start >= end:
             return b""
         with self._translated(f"read {key!r} in"):
-            return bytes(self._fs.cat_file(self._path(key), start=start, end=end))
+            data = bytes(self._fs.cat_file(self._path(key), start=start, end=end))
+            if len(data) != end - start:
+                raise StorageUnreachableError(f"{key!r}: {len(data)} of {end - start} bytes came")
+            return data
 
     def stat(self, keys: Sequence[ObjectKey]) -> list[StoredObject | None]:
         """Return the fresh facts of each key; see ``Storage``."""
