@@ -109,6 +109,22 @@ def test_every_path_above_a_cluster_shows_the_same(zookeeper: ZooKeeper) -> None
     assert observed(zookeeper, "/forbidden").holds == ()
 
 
+def test_a_cluster_whose_id_is_spelt_as_a_checkpoint_is_shows_its_jobs(
+    zookeeper: ZooKeeper,
+) -> None:
+    """A time in nanoseconds has nineteen digits, too: ``cluster-id: $(date +%s%N)``."""
+    job, cluster = "3" * 32, "1764282635123456789"
+    client = KazooClient(zookeeper.address)
+    client.start()
+    try:
+        client.create(f"/timed/{cluster}/jobs/{job}/checkpoints/0000000000000000007", makepath=True)
+    finally:
+        client.stop()
+        client.close()
+    (hold,) = observed(zookeeper, "/timed").holds
+    assert (hold.job_id, hold.retained_ids) == (job, {7})
+
+
 def test_a_path_that_is_not_there_is_unknown(zookeeper: ZooKeeper) -> None:
     """A mistyped one would show no job alive."""
     with pytest.raises(RegistryUnavailableError, match="no node /mistyped"):

@@ -6,8 +6,10 @@ import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, contents, flink, run, write
 from cli.stories import Story, make_story
+from orphangc.adapters.flink.ha_metadata import ZooKeeperHa
 from orphangc.collect.observe.reported import reported_places
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
+from orphangc.core.cluster.zookeeper_paths import zookeeper_facts
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import EvidenceSource
 from safety.incidents.hooks import after_the_cycle, after_the_listing
@@ -15,6 +17,7 @@ from support.kubernetes_server import a_config_map, retained, saved, send
 from support.rest_server import RestServer, as_json
 
 ASKED = ("--kubernetes-ha", "flink")
+IN_ZOOKEEPER = ("--zookeeper-ha", "zk:1/x")
 
 
 def ha(story: Story, *ids: int, cluster: str = "orders") -> dict:
@@ -375,19 +378,29 @@ def test_a_namespace_that_shows_nothing_is_worth_a_warning(story, kubernetes) ->
     assert warnings(story) == []
 
 
-@pytest.mark.parametrize("is_seen", [False, True])
-def test_a_namespace_that_shows_nothing_ends_no_job(undeclared, kubernetes, is_seen) -> None:
-    """A job of the same fixed id is over elsewhere; only a place of Flink's says: nor here."""
+@pytest.mark.parametrize(
+    "case", [(asked, is_seen) for asked in (ASKED, IN_ZOOKEEPER) for is_seen in (False, True)]
+)
+def test_a_namespace_that_shows_nothing_ends_no_job(
+    undeclared, kubernetes, monkeypatch, case
+) -> None:
+    """A job of the same fixed id is over elsewhere; only a place of Flink's says: nor here.
+
+    A path of ZooKeeper's may be another program's, full of nodes.
+    """
+    asked, is_seen = case
     other = undeclared.bed.job(2)
     left = other.shared()
     if is_seen:
         kubernetes.add(a_config_map("x-cluster-config-map"))
+    nodes = ["/x/brokers/ids/0", *["/x/leader/dispatcher/connection_info"] * is_seen]
+    monkeypatch.setattr(ZooKeeperHa, "observe", lambda own: zookeeper_facts(own.uri, "zk:1", nodes))
     latest = dict.fromkeys(("completed", "savepoint", "restored"))
     empty = {"counts": {"in_progress": 0, "completed": 0}, "latest": latest, "history": []}
     said = flink(other, completed=1, status="CANCELED")
     said[f"/jobs/{other.id}/checkpoints"] = as_json(empty)
     with RestServer(said) as server:
-        options = (*ASKED, "--closed-world", "--flink-rest", server.url, "--max-delete-share", "1")
+        options = (*asked, "--closed-world", "--flink-rest", server.url, "--max-delete-share", "1")
         swept(Story(undeclared.bed, other, [], []), *options)
     assert left.exists() != is_seen
 

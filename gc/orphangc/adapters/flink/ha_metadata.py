@@ -15,7 +15,7 @@ from typing import Any
 from orphangc.adapters.kubernetes.namespace_listing import NamespaceListing
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.kubernetes_json import HA_SELECTOR, kubernetes_facts
-from orphangc.core.cluster.zookeeper_paths import is_leaf, zookeeper_facts
+from orphangc.core.cluster.zookeeper_paths import zookeeper_facts
 from orphangc.errors import RegistryUnavailableError, SettingsError
 
 _DEFAULT_PATH = "/flink"
@@ -97,7 +97,7 @@ class ZooKeeperHa:
                     continue  # removed since its parent was listed
                 following += [f"{path}/{name}" for name in names]
             found += following
-            level = [path for path in following if not is_leaf(path)]
+            level = following
             if len(found) > _MAX_NODES:
                 break
             if not level:

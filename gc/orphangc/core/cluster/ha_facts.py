@@ -85,7 +85,7 @@ class HaFacts:
     """What one namespace, or one ZooKeeper, said in one observation.
 
     Attributes:
-        things: Number of ConfigMaps and resources, or znodes; 0 deserves a check.
+        things: Number of ConfigMaps and resources, or of Flink's znodes; 0 deserves a check.
     """
 
     uri: str

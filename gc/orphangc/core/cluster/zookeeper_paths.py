@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from orphangc.core.cluster.ha_facts import CHECKPOINT_NODE, HaFacts, Hold, checkpoint_id_of
+from orphangc.core.cluster.ha_facts import HaFacts, Hold, checkpoint_id_of
 from orphangc.core.model.types import EvidenceSource, JobId
 
 _JOB = r"(?P<job>[0-9a-f]{32})"
@@ -23,6 +23,10 @@ _PLACES = (
         re.ASCII | re.DOTALL,
     ),
 )
+_LEADERS = re.compile(
+    r".*/leader(?:latch)?/(?:dispatcher|resource_manager|rest_server)(?:_lock)?(?:/.*)?", re.DOTALL
+)
+"""Nodes that any Flink has, whether it runs jobs or not; other programs have leaders, too."""
 _MARKERS = {"checkpoint-counter": "counter", "jobgraphs": "jobGraph"}
 
 
@@ -32,13 +36,10 @@ class _JobPath:
     markers: set[str] = field(default_factory=set)
 
 
-def is_leaf(path: str) -> bool:
-    """Return whether a node is the entry of a checkpoint: below it are only locks."""
-    return CHECKPOINT_NODE.fullmatch(path.rpartition("/")[2]) is not None
-
-
 def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
-    """Return the facts of the nodes; leaders' nodes prove nothing, they outlive their jobs.
+    """Return the facts of the nodes; leaders' nodes prove no job, they outlive their jobs.
+
+    Only nodes of Flink's are counted: a path without any is another program's, or a mistyped one.
 
     Args:
         ensemble: Name of the ZooKeeper, whatever path below it was requested.
@@ -46,8 +47,8 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
     jobs: dict[tuple[str, str], _JobPath] = {}
     count = 0
     for path in paths:
-        count += 1
         match = next((m for each in _PLACES if (m := each.fullmatch(path)) is not None), None)
+        count += match is not None or _LEADERS.fullmatch(path) is not None
         if match is not None:
             cluster = f"zookeeper://{ensemble}{match['cluster']}"
             job = jobs.setdefault((cluster, match["job"]), _JobPath())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orphangc.core.cluster.zookeeper_paths import is_leaf, zookeeper_facts
+from orphangc.core.cluster.zookeeper_paths import zookeeper_facts
 
 JOB = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f"
 ID = "0000000000000000042"
@@ -52,9 +52,23 @@ def test_a_job_without_a_counter_has_no_marker(path: str) -> None:
     assert hold.markers == frozenset()
 
 
-def test_every_node_is_counted() -> None:
-    """Nothing at all is an answer, and worth a look: the path may be mistyped."""
-    assert [facts(*["/x"] * number).things for number in range(4)] == [0, 1, 2, 3]
+@pytest.mark.parametrize(
+    ("path", "count"),
+    [
+        (f"/flink/default/jobs/{JOB}", 1),
+        (f"/flink/default/jobgraphs/{JOB}", 1),
+        ("/flink/default/leader/rest_server/connection_info", 1),  # Flink 1.15-2.3
+        ("/flink/default/leader/dispatcher", 1),
+        ("/flink/default/leaderlatch/resource_manager_lock", 1),  # up to 1.14
+        ("/flink/default", 0),
+        ("/flink/default/jobs", 0),
+        ("/kafka/brokers/ids/0", 0),
+        ("/druid/overlord/leader/_OVERLORD", 0),
+    ],
+)
+def test_only_nodes_of_flinks_are_counted(path: str, count: int) -> None:
+    """None is an answer, and worth a look: the path may be mistyped, or another program's."""
+    assert [facts(*[path] * number).things for number in range(3)] == [0, count, 2 * count]
 
 
 @pytest.mark.parametrize(
@@ -93,8 +107,6 @@ def test_two_clusters_of_one_job_id_are_two() -> None:
 
 
 def test_below_a_checkpoint_lie_only_locks() -> None:
-    """There is no need to look."""
-    assert is_leaf(f"/flink/default/jobs/{JOB}/checkpoints/{ID}")
-    assert not is_leaf(f"/flink/default/jobs/{JOB}")
+    """They are no checkpoints, however they are spelt."""
     locks = facts(f"/flink/d/jobs/{JOB}/checkpoints/{ID}/locks/{ID}").holds
     assert locks[0].retained_ids == frozenset()
