@@ -125,6 +125,20 @@ def test_a_cluster_whose_id_is_spelt_as_a_checkpoint_is_shows_its_jobs(
     assert (hold.job_id, hold.retained_ids) == (job, {7})
 
 
+def test_the_top_is_a_path_too(zookeeper: ZooKeeper) -> None:
+    """``high-availability.zookeeper.path.root: /``; only without any path it is Flink's default."""
+    job = "4" * 32
+    client = KazooClient(zookeeper.address)
+    client.start()
+    try:
+        client.create(f"/orders/jobs/{job}/checkpoints/0000000000000000007", makepath=True)
+    finally:
+        client.stop()
+        client.close()
+    found = {(hold.job_id, hold.cluster) for hold in observed(zookeeper, "/").holds}
+    assert (job, f"zookeeper://{zookeeper.address}/orders") in found
+
+
 def test_a_path_that_is_not_there_is_unknown(zookeeper: ZooKeeper) -> None:
     """A mistyped one would show no job alive."""
     with pytest.raises(RegistryUnavailableError, match="no node /mistyped"):

@@ -41,9 +41,9 @@ class ZooKeeperHa:
         Raises:
             SettingsError: The extra ``zookeeper`` is not installed.
         """
-        hosts, _, path = address.partition("/")
+        hosts, slash, path = address.partition("/")
         self._hosts = hosts
-        self._path = f"/{path.strip('/')}" if path.strip("/") else _DEFAULT_PATH
+        self._path = f"/{path.strip('/')}" if slash else _DEFAULT_PATH
         self._timeout = timeout.total_seconds()
         self.uri = f"zookeeper://{hosts}{self._path}"
         try:
@@ -95,7 +95,7 @@ class ZooKeeperHa:
                     if depth == 0:
                         raise
                     continue  # removed since its parent was listed
-                following += [f"{path}/{name}" for name in names]
+                following += [f"{path.rstrip('/')}/{name}" for name in names]
             found += following
             level = following
             if len(found) > _MAX_NODES:

@@ -34,6 +34,7 @@ from orphangc.core.cluster.place_options import (
     CLUSTER_ID_OPTIONS,
     ZOOKEEPER_ROOT_OPTIONS,
 )
+from orphangc.core.cluster.zookeeper_paths import zookeeper_address
 from orphangc.core.model.types import FIXED_JOB_IDS, JobId
 from orphangc.core.times.instants import from_milliseconds
 from orphangc.errors import RegistryUnavailableError
@@ -210,8 +211,7 @@ def _cluster_ids(options: Mapping[str, str]) -> Iterator[str]:
     path = _first_of(options, CLUSTER_ID_OPTIONS)
     if (quorum := options.get(_ZOOKEEPER)) and path:
         root = _first_of(options, ZOOKEEPER_ROOT_OPTIONS) or "/flink"
-        parts = filter(None, (root.strip("/"), path.strip("/")))
-        yield "/".join((f"zookeeper://{quorum}", *parts))
+        yield f"zookeeper://{zookeeper_address(quorum, root, path)}"
 
 
 def _first_of(options: Mapping[str, str], keys: Iterable[str]) -> str | None:

@@ -28,6 +28,19 @@ _LEADERS = re.compile(
 )
 """Nodes that any Flink has, whether it runs jobs or not; other programs have leaders, too."""
 _MARKERS = {"checkpoint-counter": "counter", "jobgraphs": "jobGraph"}
+_PORT = 2181
+
+
+def zookeeper_address(quorum: str, *below: str) -> str:
+    """Return the servers of a quorum, each with its port, and the path of some parts below it.
+
+    Source: Flink 1.11-2.3, ``ZooKeeperUtils``: ZooKeeper's client takes the quorum as it is, and
+    that may end in a path itself; slashes around a part mean nothing.
+    """
+    servers, _, above = quorum.partition("/")
+    hosts = (each.strip() for each in servers.split(","))
+    spelled = ",".join(each if ":" in each else f"{each}:{_PORT}" for each in hosts)
+    return "/".join((spelled, *filter(None, (each.strip("/ ") for each in (above, *below)))))
 
 
 @dataclass(slots=True)

@@ -177,6 +177,13 @@ def test_a_cluster_says_where_its_jobs_store_checkpoints(key) -> None:
             },
             {"zookeeper://zk:2181/a"},
         ),
+        (
+            {
+                "high-availability.zookeeper.quorum": "zk-0, zk-1:2182/shared/",
+                "high-availability.cluster-id": "/a",
+            },
+            {"zookeeper://zk-0:2181,zk-1:2182/shared/flink/a"},
+        ),
         ({"high-availability.zookeeper.quorum": "zk:2181"}, set()),
     ],
 )

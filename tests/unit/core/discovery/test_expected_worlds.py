@@ -112,6 +112,16 @@ CASES: dict[str, Case] = {
         ),
         ha=("zk-0:2181,zk-1:2182/flink",),
     ),
+    "ZooKeeper below a path of its own, and Flink directly below it": of(
+        configuration(
+            **{
+                "high-availability": "zookeeper",
+                "high-availability.zookeeper.quorum": "zk-0, zk-1/shared",
+                "high-availability.zookeeper.path.root": "/",
+            }
+        ),
+        ha=("zk-0:2181,zk-1:2181/shared",),
+    ),
     "HA services of an unknown class": of(
         configuration(**{"high-availability": "com.ours.Ha"}), blocks=(ALL,)
     ),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from orphangc.core.cluster.place_options import CLUSTER_ID_OPTIONS, ZOOKEEPER_ROOT_OPTIONS
+from orphangc.core.cluster.zookeeper_paths import zookeeper_address
 from orphangc.core.discovery.discovered_facts import (
     CLUSTER,
     DiscoveredFact,
@@ -37,7 +38,6 @@ Source: Flink 1.14-2.3, ``KubernetesConfigOptions.NAMESPACE``, ``FlinkKubeClient
 _ACCESS_FILE, _CONTEXT = "kubernetes.config.file", "kubernetes.context"
 """Options by which Flink's Kubernetes client finds another API server; the second one means
 something where a person's own access file is, and not in a pod, which keeps that of its client."""
-_ZOOKEEPER_PORT = 2181
 
 
 def rest_uri(name: str, namespace: str, reading: Reading) -> str:
@@ -110,6 +110,5 @@ def ha_facts(
 def _zookeepers(options: Options) -> Iterator[str]:
     roots = all_of(options, *ZOOKEEPER_ROOT_OPTIONS) or ("flink",)
     for quorum, root in product(all_of(options, *ZOOKEEPER_OPTIONS), roots):
-        hosts = [each.strip() for each in quorum.split(",")]
-        spelled = ",".join(each if ":" in each else f"{each}:{_ZOOKEEPER_PORT}" for each in hosts)
-        yield f"{spelled}/{root.strip('/')}"
+        address = zookeeper_address(quorum, root)
+        yield address if "/" in address else f"{address}/"
