@@ -404,14 +404,18 @@ def test_an_answer_without_keys_in_the_middle_is_not_the_end(stub):
 # -- directory buckets -------------------------------------------------------------------------
 
 
+SESSION = (
+    "<CreateSessionResult><Credentials><SessionToken>t</SessionToken>"
+    "<SecretAccessKey>s</SecretAccessKey><AccessKeyId>SESSION</AccessKeyId>"
+    "<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></CreateSessionResult>"
+)
+
+
 def test_a_directory_bucket_is_listed_in_one_stream(stub):
     """It has no order and no StartAfter; its sessions are botocore's business."""
-    session = "<CreateSessionResult><Credentials><SessionToken>t</SessionToken>"
-    session += "<SecretAccessKey>s</SecretAccessKey><AccessKeyId>SESSION</AccessKeyId>"
-    session += "<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></CreateSessionResult>"
     unordered = ["d/z", "d/a", "d/m"]
     stub.answer = lambda r: (
-        Answer(session) if "session" in r.query else served(r, keys=unordered, size=1)
+        Answer(SESSION) if "session" in r.query else served(r, keys=unordered, size=1)
     )
     storage = open_storage("s3://stubbed--usw2-az1--x-s3/d")
     assert not storage.is_ordered
@@ -421,3 +425,20 @@ def test_a_directory_bucket_is_listed_in_one_stream(stub):
     listings = [request for request in stub.requests if request.is_listing]
     assert {access_key(request) for request in listings} == {"SESSION"}
     assert {request.query["prefix"] for request in listings} == {"d/"}
+
+
+def test_what_is_absent_in_a_directory_bucket_is_absent(stub):
+    """It lists no prefix but a folder's; a look whether the bucket is there asks for that one."""
+
+    def answer(request):
+        if "session" in request.query:
+            return Answer(SESSION)
+        if not request.is_listing:
+            return error("NoSuchKey", 404)
+        is_folder = request.query["prefix"].endswith("/")
+        return page(["d/a/other"]) if is_folder else error("InvalidArgument", 400)
+
+    stub.answer = answer
+    storage = open_storage("s3://stubbed--usw2-az1--x-s3/d")
+    assert storage.stat(["a/x", "a/y"]) == [None, None]
+    assert storage.part("a/x", start=0, size=4) is None

@@ -95,8 +95,13 @@ class S3Bucket(ObjectStorage):
             return DeleteRequests(S3Client(self.location, attempts=1))
 
     def page(self, asked: PageRequest) -> BucketPage:
-        """Return one page; see ``Bucket``. A look at a few names goes through botocore."""
+        """Return one page; see ``Bucket``. A look at a few names goes through botocore.
+
+        It asks for a longer prefix only where the store takes it: a directory bucket takes folders.
+        """
         prefix = NO_TEXT.sub("", asked.prefix) if asked.most else asked.prefix
+        if not self.shows_order():
+            prefix = prefix[: prefix.rfind("/") + 1]
         wanted = {
             "ContinuationToken": asked.token,
             "StartAfter": "" if asked.token else asked.start,
