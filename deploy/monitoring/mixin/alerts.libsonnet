@@ -151,11 +151,11 @@
     alert(
       'OrphangcAbsent',
       'Nothing is heard of orphangc.',
-      '{{ with $labels.job }}No target of the job {{ . }} answers.{{ else }}No metrics of orphangc, scraped or pushed, are to be found.{{ end }}',
+      '{{ with $labels.instance }}The daemon at {{ . }} does not answer.{{ else }}No metrics of orphangc, scraped or pushed, are to be found.{{ end }}',
       |||
         absent(%s)
         or
-        max by (namespace, job) (up{%s}) == 0
+        max by (namespace, job, instance) (up{%s}) == 0
       ||| % [series('build_info'), config.daemonSelector]
     ),
   ],

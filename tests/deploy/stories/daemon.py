@@ -15,7 +15,11 @@ DAEMON = (
         "1h",
         (
             {"description": SILENCE},
-            {**HERE, "description": "No target of the job orphangc answers."},
+            {
+                **HERE,
+                "instance": "10.0.0.1:8080",
+                "description": "The daemon at 10.0.0.1:8080 does not answer.",
+            },
         ),
     ),
     Case(
@@ -27,13 +31,31 @@ DAEMON = (
     ),
     Case(
         "OrphangcAbsent",
-        "one of two replicas is being replaced",
+        "one of two daemons is dead, each of which runs storage roots of its own",
         {
             scraped("build_info", version="1", pod=2): "1x100",
-            series("up", **HERE, instance="10.0.0.1:8080"): "0x100",
+            series("up", **HERE, instance="10.0.0.1:8080"): "1x3 0x100",
             series("up", **HERE, instance="10.0.0.2:8080"): "1x100",
         },
         "1h",
+        (
+            {
+                **HERE,
+                "instance": "10.0.0.1:8080",
+                "description": "The daemon at 10.0.0.1:8080 does not answer.",
+            },
+        ),
+    ),
+    Case(
+        "OrphangcAbsent",
+        "its pod was replaced: Prometheus asks the new one, and forgets the old one",
+        {
+            scraped("build_info", version="1"): "1x3 stale",
+            scraped("build_info", version="1", pod=2): "_x4 1x100",
+            series("up", **HERE, instance="10.0.0.1:8080"): "1x3 0 stale",
+            series("up", **HERE, instance="10.0.0.2:8080"): "_x4 1x100",
+        },
+        "30m",
     ),
     Case(
         "OrphangcAbsent",
