@@ -86,6 +86,30 @@ def test_a_run_that_can_delete_nothing_says_blocked(story) -> None:
     assert "1 of 1 jobs; gate_not_seen: no usable answer: Flink at " in last
 
 
+def test_a_sweep_that_could_act_on_no_job_is_no_success(story) -> None:
+    """An alert asks when a sweep last succeeded: deletion that has stopped is heard by it."""
+    textfile = story.bed.folder / "orphangc.prom"
+    settings = settings_of(story, ended_job=[], mode="delete")
+    configured = Configured.of(story, settings, metrics={"textfile": str(textfile)})
+    for _ in range(2):
+        assert configured.run().json[0]["result"] == "blocked"
+    sweep = f'phase="sweep",result="blocked",root="{story.bed.root}"'
+    assert f"orphangc_runs_total{{{sweep}}} 1.0" in textfile.read_text()
+    never = f'{{phase="sweep",root="{story.bed.root}"}} 0.0'
+    assert f"orphangc_last_success_timestamp_seconds{never}" in textfile.read_text()
+
+
+def test_a_sweep_that_only_waits_is_a_success(tmp_path) -> None:
+    """Time ends a quiet period: nobody has to do anything."""
+    story = make_story(Bed(tmp_path, AT_ONCE))
+    story.job.shared(age=DAY)
+    configured = Configured.of(story, settings_of(story, quarantine_period="24h"))
+    for _ in range(2):
+        ran = configured.run()
+    assert [each["result"] for each in ran.json[0]["phases"]] == ["done", "done"]
+    assert ran.json[0]["refusals"] == {"not_quiet": 1}
+
+
 def test_a_blocked_run_names_what_stops_the_most_jobs(story) -> None:
     """And not what stops the first of them alone; so does the next step."""
     for number in (0, 2):

@@ -11,7 +11,7 @@ import yaml
 from deploy.fixtures import MONITORING
 from deploy.program_metrics import exposition, known_series
 from deploy.promql import grouping_labels, selectors
-from orphangc.core.model.codes import Condition, Guard
+from orphangc.core.model.codes import MEMORY_CONDITIONS, Condition, Guard
 from support.processes import finished
 
 pytestmark = pytest.mark.ci
@@ -84,20 +84,22 @@ def test_a_selector_reaches_every_series(jsonnet):
                 assert matchers.get("cluster") == ("=", "a"), (rule["alert"], name)
 
 
-def test_every_guard_is_spoken_for(jsonnet):
-    """A guard that is added to the program must be put somewhere: alerted on, or quiet."""
+def test_every_guard_and_condition_is_spoken_for(jsonnet):
+    """What is added to the program must be put somewhere: alerted on, or quiet."""
     config = json.loads(
         output_of(
             jsonnet,
             "-e",
             f"local c = (import '{MIXIN}/mixin.libsonnet')._config;"
-            " [c.guards, c.quietGuards, c.conditions]",
+            " [c.guards, c.quietGuards, c.conditions, c.quietConditions]",
         )
     )
-    alerted, quiet, conditions = map(set, config)
+    alerted, quiet, conditions, settings = map(set, config)
     assert alerted | quiet | {"unreadable_root"} == {str(guard) for guard in Guard}
     assert not alerted & quiet
-    assert conditions <= {str(condition) for condition in Condition}
+    assert conditions | settings | {"halted"} == {str(condition) for condition in Condition}
+    assert not conditions & settings
+    assert set(map(str, MEMORY_CONDITIONS)) < conditions, "only a person's word lifts them"
 
 
 @pytest.mark.parametrize("where", EXPRESSIONS)

@@ -64,7 +64,7 @@
       ||| % [
         counted('runs_total', 'result=~"failed|unreachable|interrupted"', group + ', phase'),
         config.failedRuns,
-        counted('runs_total', 'result=~"done|some_deletes_failed|refused"', group + ', phase'),
+        counted('runs_total', 'result=~"done|blocked|some_deletes_failed|refused"', group + ', phase'),
       ]
     ),
     alert(

@@ -47,8 +47,37 @@
       'registry',
     ],
     quietGuards: ['acknowledged_root', 'unproven_layout', 'dependent_job', 'restarting'],
-    // Conditions that wait for a person's decision; the others are settings, or pass.
-    conditions: ['revived', 'nothing_protected', 'max_delete_share', 'max_deletes'],
+    // Conditions that only a person's word or decision lifts. Absent here: halted, which has its own
+    // alert, and those that are settings, or pass; where they stop every job, no sweep succeeds.
+    conditions: [
+      'revived',
+      'nothing_protected',
+      'max_delete_share',
+      'max_deletes',
+      'place_lost',
+      'place_replaced',
+      'job_directory_emptied',
+      'checkpoint_not_found',
+      'cluster_silent',
+      'state_lost',
+      'memory_unreadable',
+    ],
+    quietConditions: [
+      'closed_world',
+      'discovery_unclear',
+      'place_unreachable',
+      'place_without_checkpoints',
+      'outside_path',
+      'job_state_unknown',
+      'held_by_ha',
+      'gate_not_seen',
+      'not_quiet',
+      'untested_flink_version',
+      'untested_storage',
+      'store_clock_unknown',
+      'registry_order_unproven',
+      'dependent_job',
+    ],
 
     // %s is the alert's name in lower case: the anchor of its section in runbook.md.
     runbookURLPattern: 'https://orphangc.example.org/runbook.md#%s',

@@ -114,6 +114,19 @@ FINDINGS = (
     ),
     Case(
         "OrphangcBlocked",
+        "the state location is gone: nothing goes any more until a person says so",
+        {of_root("refused_jobs", guard="state_lost"): "0x3 4x100"},
+        "1h",
+        (
+            found(
+                f"The condition state_lost blocks jobs of {ROOT} (4); their orphans are"
+                " kept until a person has checked.",
+                guard="state_lost",
+            ),
+        ),
+    ),
+    Case(
+        "OrphangcBlocked",
         "settings and passing states block by themselves",
         {
             of_root("refused_jobs", guard="closed_world"): "5x100",

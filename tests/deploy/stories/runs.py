@@ -65,6 +65,18 @@ RUNS = (
     ),
     Case(
         "OrphangcNotRunRecently",
+        "every job is blocked: sweeps run to their end, and deletion has stopped",
+        {
+            of_root("last_success_timestamp_seconds", phase="plan"): f"0+300x{DAY}",
+            of_root("last_success_timestamp_seconds", phase="sweep"): f"600x{DAY}",
+            of_root("run_interval_seconds"): f"3600x{DAY}",
+            of_root("runs_total", phase="sweep", result="blocked"): f"0+1x{DAY}",
+        },
+        "10h",
+        (found(f"The phase sweep of {ROOT} has not succeeded for 9h 50m 0s.", phase="sweep"),),
+    ),
+    Case(
+        "OrphangcNotRunRecently",
         "where only reports are made, no sweep is asked for",
         {
             of_root("last_success_timestamp_seconds", phase="plan"): f"0+300x{2 * DAY}",
@@ -115,6 +127,15 @@ RUNS = (
         {
             of_root("runs_total", phase="plan", result="done"): f"7x200 8x{DAY}",
             of_root("runs_total", phase="plan", result="failed"): f"0x71 1x71 2x{DAY}",
+        },
+        "24h",
+    ),
+    Case(
+        "OrphangcRunFailing",
+        "a sweep after failures ran to its end, and every job was blocked",
+        {
+            of_root("runs_total", phase="sweep", result="blocked"): f"7x200 8x{DAY}",
+            of_root("runs_total", phase="sweep", result="failed"): f"0x71 1x71 2x{DAY}",
         },
         "24h",
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -116,7 +116,7 @@ class Draft:
             result=self._result(),
             exit_code=self.exit_code,
             error=self.error,
-            phases=tuple(self.phases),
+            phases=tuple(self._phases()),
             plan_id=None if plan is None else plan.plan_id,
             plan_folder=self.plan_folder,
             engine=None if plan is None else plan.engine,
@@ -151,6 +151,15 @@ class Draft:
         is_stopped = found is RunResult.DONE and blocked is not None and blocked.are_all
         has_deleted = swept is not None and swept.objects[Action.DELETE, Outcome.DONE] > 0
         return RunResult.BLOCKED if is_stopped and not has_deleted else found
+
+    def _phases(self) -> Iterator[PhaseRecord]:
+        """Yield the phases; a sweep that could act on no job is blocked, unless all only wait."""
+        jobs = () if self.plan is None else self.plan.jobs
+        waits = all(each.advice.waits for job in jobs for each in stopping(job))
+        is_blocked = self._result() is RunResult.BLOCKED and not waits
+        for each in self.phases:
+            is_its = is_blocked and each.phase is Phase.SWEEP
+            yield each.model_copy(update={"result": RunResult.BLOCKED}) if is_its else each
 
     def _refusals(self) -> dict[str, int]:
         """Return how many jobs each rule stopped, in the plan or in the sweep's own cycle."""
