@@ -644,6 +644,11 @@ def _runs_of_successors(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_has_one_origin", lambda *_: True)
 
 
+def _other_beginnings(patch: _Patch) -> None:
+    """Take each job for one that began with what a cycle saw it restored from (R41)."""
+    patch.setattr(lineage_facts, "_began_otherwise", lambda *_: False)
+
+
 def _statements_on_prefixes(patch: _Patch) -> None:
     """Let a statement on a prefix outweigh what Flink names below it (R4)."""
     patch.setattr(

@@ -471,6 +471,31 @@ def test_r41_a_job_that_was_rolled_back_in_place_leaves_the_newest_state(jobs, f
     must_be_there(newest)
 
 
+@pytest.mark.answered_by("other_beginnings")
+@pytest.mark.parametrize("seen", [True, False], ids=["in a cycle", "between two"])
+def test_r41_a_job_that_its_operator_made_again_under_its_id_leaves_the_newest_state(
+    jobs, kubernetes, seen
+) -> None:
+    """A stateless FlinkSessionJob began with chk-100, and its cluster lost it.
+
+    Its operator (1.14-1.16) submits it again from nothing, and keeps the id, which nobody chose.
+    """
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    newest = jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    numbers = (203, 204) if seen else (3, 4)
+    for number in numbers:
+        jobs.checkpoint(jobs.new, number, HOUR * (303 - number))
+    jobs.runs(numbers[1], 50 * DAY, (100, newest.parent))
+    jobs.looks()
+    kubernetes.add(a_config_map(f"orders-{jobs.new.id}-config-map", *retained(*numbers), "counter"))
+    own = (numbers[0], jobs.new.folder / f"chk-{numbers[0]}")
+    jobs.runs(numbers[1], 39 * DAY, None if seen else own)
+    gone = went(jobs.expire("--keep-last", "1"))
+    must_be_there(newest)
+    assert gone == set()
+
+
 @pytest.mark.answered_by("runs_of_one_folder")
 @pytest.mark.parametrize("end", ["continued", "reported"])
 def test_r41_a_folder_that_bears_no_job_id_has_the_newest_state_of_an_earlier_run(
@@ -770,17 +795,17 @@ def test_r41_a_folder_of_many_runs_has_not_the_one_origin_of_one_of_them(jobs, k
     jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": str(newest.parent)})
     jobs.looks()
     kubernetes.objects["flinkdeployments"].clear()
-    shared = jobs.checkpoint(jobs.new, 60, 50 * DAY).parent
+    shared = jobs.checkpoint(jobs.new, 160, 50 * DAY).parent
     jobs.extra += ["--ended-job", jobs.new.id]
     jobs.new = living
-    jobs.checkpoint(jobs.new, 61, HOUR)
+    jobs.checkpoint(jobs.new, 161, HOUR)
     jobs.server.routes.clear()
-    jobs.runs(61, 49 * DAY, (60, shared))
+    jobs.runs(161, 49 * DAY, (160, shared))
     jobs.expire("--keep-last", "1", "--ended-for", "0")
     must_be_there(newest)
 
 
-@pytest.mark.answered_by("ids_of_operators")
+@pytest.mark.answered_by("ids_of_operators + other_beginnings")
 @pytest.mark.parametrize(
     "again", ["from nothing", "by an older operator", "from nothing, and failed over"]
 )

@@ -91,6 +91,7 @@ class _Jobs:
         found: Evidence by job key.
         over: Keys of the jobs that are over.
         records: What earlier cycles learned, by job id.
+        restores: The edges to each job that any cycle saw, by its key.
         single: Keys of the jobs each of whose runs began with one checkpoint, or its own.
         resources: Names of the resources that ran each job, by job id.
     """
@@ -99,6 +100,7 @@ class _Jobs:
     found: Mapping[str, JobEvidence]
     over: frozenset[str]
     records: Mapping[str, Sequence[RememberedJob]]
+    restores: Mapping[str, Sequence[Continuation]]
     single: frozenset[str]
     resources: Mapping[str, tuple[str, ...]]
 
@@ -107,8 +109,10 @@ class _Jobs:
         found = {**cycle.known.beside, **cycle.known.jobs}
         over = frozenset(key for key, job in found.items() if _is_over(job, cycle))
         records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
-        single = _of_one_origin(found, cycle, records)
-        return cls(cycle, found, over, records, single, cycle.remembered.lineage.resources)
+        restores = _restores(found, cycle)
+        single = _of_one_origin(found, cycle, records, restores)
+        resources = cycle.remembered.lineage.resources
+        return cls(cycle, found, over, records, restores, single, resources)
 
     def known(self, job: JobEvidence) -> Sequence[RememberedJob]:
         """Return what earlier cycles learned of the jobs of its id."""
@@ -265,6 +269,7 @@ def _job(job: JobEvidence, jobs: _Jobs, *, asks_usage: bool) -> LineageJob:
         is_running_throughout=all(job.sides) and all(e.status == _RUNNING for e in job.facts),
         may_recur=job.is_id_fixed,
         has_one_origin=job.key in jobs.single,
+        began_otherwise=_began_otherwise(job, own, jobs.restores[job.key]),
         resources=jobs.resources.get(job.job_id, ()),
         is_self_sustained=_is_self_sustained(job, cycle)
         if asks_usage and not is_job_over
@@ -281,6 +286,24 @@ def _started_at(job: JobEvidence, known: Iterable[RememberedJob]) -> datetime | 
     began = (each.began_at for each in known if each.ended_at is None)
     times = (*(each.started_at for each in job.facts), *began)
     return min((at for at in times if at is not None), default=None)
+
+
+def _began_otherwise(
+    job: JobEvidence, known: Iterable[RememberedJob], restores: Iterable[Continuation]
+) -> bool:
+    """Return whether a run of a job surely began with another state than cycles saw it restored.
+
+    A cycle saw it restored from nothing, or it has a checkpoint that is no later than what it was
+    restored from.
+
+    Source: Flink 1.15-2.3, ``CheckpointCoordinator.restoreSavepoint``: ids go on above that one;
+    operator 1.14-1.16, ``SessionJobReconciler.deploy``: a job that is lost keeps its id.
+    """
+    if any(map(shows_no_origin, job.facts)) or any(each.is_from_nothing for each in known):
+        return True
+    oldest = min((each.checkpoint_id for each in job.own_checkpoints), default=None)
+    ids = (e.checkpoint_id for e in restores if e.source is ContinuationSource.REST)
+    return oldest is not None and any(oldest <= each for each in ids if each is not None)
 
 
 def _began_anew(job: JobEvidence, known: Sequence[RememberedJob]) -> bool:
@@ -426,22 +449,30 @@ def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
     return job.is_id_fixed or job.job_id in cycle.remembered.lineage.fixed_ids
 
 
+def _restores(found: Mapping[str, JobEvidence], cycle: Cycle) -> dict[str, list[Continuation]]:
+    """Return the edges to each job that any cycle saw, by its key."""
+    edges = grouped(cycle.remembered.lineage.continuations, lambda each: each.newer)
+    return {
+        key: [edge for place in job.directories for edge in edges.get(str(place), ())]
+        for key, job in found.items()
+    }
+
+
 def _of_one_origin(
-    found: Mapping[str, JobEvidence], cycle: Cycle, records: Mapping[str, Sequence[RememberedJob]]
+    found: Mapping[str, JobEvidence],
+    cycle: Cycle,
+    records: Mapping[str, Sequence[RememberedJob]],
+    restores: Mapping[str, Sequence[Continuation]],
 ) -> frozenset[str]:
     """Return the keys of the jobs each of whose runs began with one checkpoint, or its own."""
-    known = cycle.remembered.lineage
-    ran = grouped(known.resource_jobs, lambda each: each.job_id)
-    edges = grouped(known.continuations, lambda each: each.newer)
+    ran = grouped(cycle.remembered.lineage.resource_jobs, lambda each: each.job_id)
     return frozenset(
         key
         for key, job in found.items()
         if job.job_id in ran
         and not job.may_share_its_folder
         and has_one_origin(
-            ran[job.job_id],
-            (edge for place in job.directories for edge in edges.get(str(place), ())),
-            (each.alive_at for each in records.get(job.job_id, ())),
+            ran[job.job_id], restores[key], (each.alive_at for each in records.get(job.job_id, ()))
         )
     )
 

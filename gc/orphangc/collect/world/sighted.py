@@ -17,7 +17,7 @@ from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.observe.storage_search import FoundInStorage
 from orphangc.collect.world.sighted_lineage import seen_lineage
 from orphangc.core.cluster.ha_facts import HaFacts
-from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts
+from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts, shows_no_origin
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
 from orphangc.core.memory.remembered import (
@@ -312,6 +312,7 @@ def _job(  # noqa: PLR0917
         started_at=facts.started_at,
         directories=tuple(sorted(map(str, parents))),
         restored=None if restored is None else str(origin or ""),
+        is_from_nothing=shows_no_origin(facts),
         is_restored_from_savepoint=restored is not None
         and (restored.is_savepoint or origin in savepoints),
         stores_in=tuple(sorted({str(each.child(facts.job_id)) for each in bases})),

@@ -30,6 +30,8 @@ class LineageJob:
         is_running_throughout: Whether Flink showed it RUNNING before the listing and after it.
         may_recur: Whether another run may have the same id, or the same directory.
         has_one_origin: Whether each of its runs began with one checkpoint, or one of its own.
+        began_otherwise: Whether a run of it surely began with nothing, or with something that no
+            edge to it shows.
         is_self_sustained: Whether it needs no file that is not its own; ``None`` if unknown (R30).
         recovers_from_its_own: Whether a lost JobManager of it surely goes on from a checkpoint
             of its own, and not from what it was first started from.
@@ -50,6 +52,7 @@ class LineageJob:
     is_running_throughout: bool = False
     may_recur: bool = False
     has_one_origin: bool = False
+    began_otherwise: bool = False
     resources: tuple[str, ...] = ()
     is_self_sustained: bool | None = None
     recovers_from_its_own: bool = False
@@ -267,18 +270,21 @@ class Lineage:
 
     @cached_property
     def _origins(self) -> dict[str, set[tuple[str, int | None]]]:
-        """What each job is known to be restored from: runs, with ids of checkpoints."""
+        """What each job is known to begin with: runs, with ids of checkpoints; "" is another."""
         numbers = ((edge, self._restored_id(edge)) for edge in self.continuations)
-        return sets_of(
+        restores = (
             (self._key_of(edge.newer), (self._runs[edge.older], number))
             for edge, number in numbers
-            if edge.checkpoint or number is not None
+            if edge.checkpoint
         )
+        others = ((job.key, ("", None)) for job in self.jobs if job.began_otherwise)
+        return sets_of(chain(restores, others))
 
     def _has_one_origin(self, edge: Continuation) -> bool:
         """Return whether all runs of the newer job began with one state, as far as anything shows.
 
-        One that was restored from two places was started twice: which run lives is not known.
+        One that was restored from two places, or from one and from nothing, was started twice:
+        which run lives is not known.
         """
         newer = self._key_of(edge.newer)
         return not self._may_differ(newer) and len(self._origins.get(newer, ())) <= 1

@@ -96,6 +96,7 @@ def _with_sighting(known: RememberedJob | None, seen: SeenJob, sighting: Sightin
         directories=seen.directories,
         started_at=seen.started_at,
         restored=() if seen.restored is None else (seen.restored,),
+        is_from_nothing=seen.is_from_nothing,
         stores_in=seen.stores_in,
         needs=seen.needs,
     )

@@ -191,6 +191,7 @@ class RememberedJob(Fact, subject=("job_id", "by"), seen="known_at"):
         started_at: Start of its newest JobManager, by that one's clock.
         began_at: Start of the first JobManager of its current run, as far as cycles saw it.
         began_anew: Whether a cycle saw that run go on from no checkpoint of its own.
+        is_from_nothing: Whether any cycle saw it restored from no checkpoint at all.
         ended_as: Terminal states, one of which it ended in; all are possible.
         ended_as_before: Terminal states of the run before that one.
         stores_in: Job directories that its cluster's configuration gives it.
@@ -205,6 +206,7 @@ class RememberedJob(Fact, subject=("job_id", "by"), seen="known_at"):
     started_at: Annotated[Instant | None, LATEST] = None
     began_at: Annotated[Instant | None, With("began_at")] = None
     began_anew: Annotated[bool, With("began_at")] = False
+    is_from_nothing: Annotated[bool, EITHER] = False
     ended_at: Annotated[Instant | None, With("ended_at")] = None
     ended_as: Annotated[tuple[str, ...], With("ended_at")] = ()
     ended_from: Annotated[Instant | None, With("ended_at")] = None

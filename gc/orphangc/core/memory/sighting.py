@@ -48,6 +48,7 @@ class SeenJob:
         status: Flink's word, "" where none was said.
         started_at: Start of its JobManager, by that one's clock.
         directories: Job directories of the paths reported for it.
+        is_from_nothing: Whether Flink shows that it was restored from no checkpoint.
         stores_in: Job directories that its cluster's configuration gives it.
         needs: Directories in which its checkpoints name files, or else the one that it was
             restored from; "" among them if that could not be read.
@@ -60,6 +61,7 @@ class SeenJob:
     started_at: datetime | None = None
     directories: tuple[str, ...] = ()
     restored: str | None = None
+    is_from_nothing: bool = False
     is_restored_from_savepoint: bool = False
     stores_in: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
