@@ -68,8 +68,8 @@ class JobNamed:
         identity: Its kind and uid, which no other resource ever has; "" if unknown.
         is_stateless: Whether it says that a new job of it takes over no state.
         is_id_chosen: Whether its configuration chooses the id, so that no operator made it.
-        deployed_from: What a running job was deployed from, as an operator from 1.10 says; "" where
-            none says so, nothing of a job that does not run, or goes on from HA metadata.
+        deployed_from: What a job was deployed from, as an operator from 1.10 says: a place of one
+            that runs, "" where none says so, or the word for HA metadata.
     """
 
     job_id: JobId

@@ -280,13 +280,12 @@ def restored_paths(cluster: ClusterFacts) -> frozenset[str]:
 
 
 def configured_origins(cluster: ClusterFacts) -> frozenset[str]:
-    """Return what the cluster's configuration restores a job from, "" alone if it names nothing.
+    """Return what the cluster's configuration restores a job from, "" alone if it names no place.
 
     The operator writes for each deployment what that begins with, and a word for HA metadata.
     Source: operator 1.10-1.16, ``ApplicationReconciler.deploy``; before, HA metadata has no word.
     """
-    is_named = any(cluster.options.get(each, "").strip() for each in RESTORE_OPTIONS)
-    return restored_paths(cluster) if is_named else frozenset({""})
+    return restored_paths(cluster) or frozenset({""})
 
 
 def configured_folders(cluster: ClusterFacts) -> frozenset[str]:

@@ -278,7 +278,7 @@ def _names(leaves: Sequence[tuple[str, Any]], name: str, identity: str) -> Itera
     # of a job that was stopped the path is that of its own last savepoint
     is_running = said.get("status.jobStatus.state") == "RUNNING"
     path = said.get("status.jobStatus.upgradeSavepointPath", "")
-    origin = (path,) if is_running and path not in NO_PLACES else ()
+    origin = (path,) if is_running or path in NO_PLACES else ()
     job = said.get("status.jobStatus.jobId", "")
     if is_job_id(job):
         yield JobNamed(JobId(job), name, identity, is_stateless, is_id_chosen, origin)

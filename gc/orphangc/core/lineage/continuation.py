@@ -89,8 +89,8 @@ class ResourceJob(Fact, subject=("resource", "job_id"), seen="seen_at"):
         identity: Kind and uid of the resource, "" if unknown.
         is_stateless: Whether every cycle saw the resource say that a new job takes over no state.
         is_id_chosen: Whether any cycle saw its configuration choose the id.
-        deployed_from: Every place that its operator said the job was deployed from, and then its
-            cluster's configuration; "" among them if a cycle saw either name none.
+        deployed_from: Everything that its operator said the job was deployed from, a place or the
+            word for HA metadata, and then its cluster's configuration; "" if that named no place.
     """
 
     resource: str = Field(min_length=1)
@@ -130,13 +130,15 @@ def has_one_origin(
 
     An operator from 1.10 makes a new id for whatever it does not deploy from HA metadata, and only
     such a one says what it deployed from. Where Flink showed the job restored from just that, and
-    no cycle saw another deployment of the id, it was made for that one: a JobManager of it that is
-    lost begins with the same again. A job that was alive when no resource ran it any more, a person
-    may have started from anything.
+    every cycle saw that deployment of the id, it was made for that one: a JobManager of it that is
+    lost begins with the same again. One from HA metadata may be the last of several that no cycle
+    saw: metadata without a checkpoint begins from nothing, and an operator before 1.10 from
+    anything, all under the same id. A job that was alive when no resource ran it any more, a
+    person may have started from anything.
 
     Source: operator 1.10-1.16, ``ApplicationReconciler.setJobIdIfNecessary``, ``deploy``
-    (FLINK-35831, FLINK-35292), ``JobStatus.upgradeSavepointPath``; before 1.10 an id outlived an
-    upgrade by a savepoint.
+    (FLINK-35831, FLINK-35292), ``AbstractFlinkService.atLeastOneCheckpoint``,
+    ``JobStatus.upgradeSavepointPath``; before 1.10 an id outlived an upgrade by a savepoint.
 
     Args:
         ran: What resources were seen to run the job.
