@@ -19,8 +19,8 @@ from support.rest_server import RestServer, as_json
 OVER = ("--ended-job", "all")
 OPEN = "nobody has stated that these are all"
 PENDING = (
-    "none of the checkpoints that were read needs it; a pending one may: look again after the next"
-    " checkpoint"
+    "none of the checkpoints that were read needs it; a job that is not over may, by a pending"
+    " checkpoint or to begin with it again"
 )
 
 
@@ -82,6 +82,21 @@ def restored(bed, *, completed, job=None, path=""):
         yield job, savepoint, ("--flink-rest", server.url)
 
 
+@pytest.fixture
+def ha(tmp_path, monkeypatch):
+    """Return what yields the options by which HA metadata retains checkpoints of a job."""
+
+    @contextmanager
+    def retaining(job, *ids):
+        with KubernetesServer() as server:
+            monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+            name = f"orders-{job.id}-config-map"
+            server.add(a_config_map(name, *retained(*ids), cluster="orders"))
+            yield ("--kubernetes-ha", "flink")
+
+    return retaining
+
+
 def mounted_twice(folder, tmp_path, monkeypatch) -> Path:
     """Return a second mount of a folder; a copy stands for it."""
     at = copytree(folder, tmp_path / "second")
@@ -119,25 +134,26 @@ def test_references_reach_over_a_chain_of_jobs(bed) -> None:
     assert asked(bed, first, "--ended-job", "all")[1]["state_self_sustained"] is True
 
 
-def test_no_before_the_first_checkpoint_and_yes_after_the_second_check(bed) -> None:
+def test_no_before_the_first_checkpoint_and_yes_after_the_second_check(bed, ha) -> None:
     """NO_CLAIM, as a scenario; checks are stored in the state location."""
     bed.job(9).checkpoint(1)
-    options = ("--state", bed.state, "--extra-roots", bed.folder / "savepoints")
+    over = ("--ended-job", bed.job(9).id)
+    options = ("--state", bed.state, "--extra-roots", bed.folder / "savepoints", *over)
     with restored(bed, completed=None) as (job, savepoint, rest):
         snapshot = ("--snapshot", savepoint)
         code, told = asked(bed, job, *options, *rest, *snapshot)
         assert (code, told["state_self_sustained"], told["safe_to_delete"]) == (0, False, False)
         assert "completed none of its own since" in told["why"]
     job.checkpoint(5, job.shared(), age=DAY)
-    with restored(bed, completed=5) as (job, _, rest):
+    with restored(bed, completed=5) as (job, _, rest), ha(job, 5) as held:
         for _ in range(2):
-            code, told = asked(bed, job, *options, *rest, *snapshot)
+            code, told = asked(bed, job, *options, *rest, *held, *snapshot)
             assert (code, told["state_self_sustained"], told["seen"]["value"]) == (0, None, True)
             assert (told["confirmed"], told["safe_to_delete"]) == (False, None)
     since = told["since"]
     job.checkpoint(6, job.shared(), age=DAY / 2)
-    with restored(bed, completed=6) as (job, _, rest):
-        code, told = asked(bed, job, *options, *rest, *snapshot)
+    with restored(bed, completed=6) as (job, _, rest), ha(job, 6) as held:
+        code, told = asked(bed, job, *options, *rest, *held, *snapshot)
     assert (code, told["confirmed"], told["safe_to_delete"]) == (0, True, True)
     assert (told["state_self_sustained"], told["seen"]["value"]) == (True, True)
     assert told["since"] == since
@@ -304,44 +320,42 @@ def test_the_maker_of_a_snapshot_goes_back_to_it(bed) -> None:
     """Its only checkpoint may not go while it is not over; one with a newer one of its own may."""
     first, second = bed.job(1), bed.job(2)
     snapshot = first.checkpoint(5, first.shared())
-    second.checkpoint(7, second.shared())
-    (told, state) = (("--snapshot", snapshot), ("--state", bed.state))
-    asked(bed, second, *told, *state)
-    second.checkpoint(8, second.shared(), age=DAY / 2)
-    answer = asked(bed, second, *told, *state)[1]
-    assert (answer["state_self_sustained"], answer["safe_to_delete"]) == (True, False)
+    answer = second_check(bed, second, snapshot)
+    assert answer["safe_to_delete"] is False
     assert first.id in answer["why"]
-    over = (*told, "--ended-job", first.id, *state)
-    assert asked(bed, second, *over)[1]["safe_to_delete"] is True
+    assert second_check(bed, second, snapshot, "--ended-job", first.id)["safe_to_delete"] is True
     names_it = first.checkpoint(6, first.folder / "chk-5" / UUID_1)
-    assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is False
+    assert second_check(bed, second, snapshot)["safe_to_delete"] is False
     rmtree(names_it.parent)
     first.checkpoint(7, first.shared(), age=DAY)
-    assert asked(bed, second, *told, *state)[1]["safe_to_delete"] is True
+    assert second_check(bed, second, snapshot)["safe_to_delete"] is True
 
 
-@pytest.mark.parametrize(("options", "answer"), [((), False), (("--ended-job", "all"), True)])
+@pytest.mark.parametrize(("options", "answer"), [((), False), (("--ended-job", f"{1:032x}"), True)])
 def test_a_maker_in_no_listed_place_may_go_back_to_its_snapshot(bed, options, answer) -> None:
     """Its directory is below no storage root that is read."""
     elsewhere = bed.job(1, below=bed.folder / "elsewhere")
     snapshot = elsewhere.checkpoint(5, elsewhere.shared())
-    job = bed.job(2)
-    job.checkpoint(7, job.shared())
-    options = (*options, "--state", bed.state, "--snapshot", snapshot)
-    asked(bed, job, *options)
-    job.checkpoint(8, job.shared(), age=DAY / 2)
-    assert asked(bed, job, *options)[1]["safe_to_delete"] is answer
+    assert second_check(bed, bed.job(2), snapshot, *options)["safe_to_delete"] is answer
 
 
 def second_check(bed, job, snapshot, *options) -> dict:
     """Return what a job's second check of a snapshot says, after a newer checkpoint."""
     options = (*options, "--state", bed.state, "--snapshot", snapshot)
-    job.checkpoint(7, job.shared())
-    asked(bed, job, *options)
-    job.checkpoint(8, job.shared(), age=DAY / 2)
-    told = asked(bed, job, *options)[1]
+    known = len([*job.folder.glob("chk-*")])
+    for number in (known + 7, known + 8):
+        job.checkpoint(number, job.shared(), age=DAY / number)
+        with from_nothing(job, options, completed=number) as rest:
+            told = asked(bed, job, *options, *rest)[1]
     assert told["state_self_sustained"] is True
     return told
+
+
+@contextmanager
+def from_nothing(job, options=(), *, completed):
+    """Yield the option that asks a cluster whose job began without a checkpoint, and runs."""
+    with RestServer({} if "all" in options else flink(job, completed=completed)) as server:
+        yield () if "all" in options else ("--flink-rest", server.url)
 
 
 def a_savepoint(bed) -> Path:
@@ -478,12 +492,12 @@ def test_a_resource_may_name_a_snapshot_by_a_second_mount(
         assert second_check(bed, bed.job(1), savepoint, *options)["safe_to_delete"] is False
 
 
-def test_a_second_name_of_a_snapshot_is_no_user_of_it(bed, second) -> None:
+def test_a_second_name_of_a_snapshot_is_no_user_of_it(bed, second, ha) -> None:
     """Flink restored from it by that name, and goes on without it."""
     other = bed.job(2)
     other.checkpoint(5, other.shared())
-    with RestServer(flink(other, completed=5, restored=(4, second))) as server:
-        rest = ("--flink-rest", server.url)
+    with RestServer(flink(other, completed=5, restored=(4, second))) as server, ha(other, 5) as own:
+        rest = ("--flink-rest", server.url, *own)
         assert users(a_savepoint(bed), bed.root, *rest)[1]["has_users"] is False
         assert second_check(bed, bed.job(1), a_savepoint(bed), *rest)["safe_to_delete"] is True
 
@@ -508,8 +522,8 @@ def test_a_job_that_starts_may_begin_with_it(bed, is_shown) -> None:
             assert f"job {other.id} starts" in told["statement"]
         told = second_check(bed, bed.job(1), savepoint, *rest)
         assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
-    over = second_check(bed, bed.job(4), savepoint, "--ended-job", other.id)
-    assert over["safe_to_delete"] is True
+    over = ("--ended-job", other.id, "--ended-job", bed.job(9).id)
+    assert second_check(bed, bed.job(1), savepoint, *over)["safe_to_delete"] is True
 
 
 @pytest.mark.parametrize("below", ["savepoints/jobs", "other"])
@@ -530,8 +544,8 @@ def test_a_job_that_the_search_alone_shows_may_begin_with_it(bed, below, is_name
     at = other.folder if is_named else bed.folder / below / "orders"
     assert (told["safe_to_delete"], str(at) in told["why"]) == (False, True)
     if is_named:
-        over = second_check(bed, bed.job(4), savepoint, "--ended-job", other.id)
-        assert over["safe_to_delete"] is True
+        over = ("--ended-job", other.id, "--ended-job", job.id)
+        assert second_check(bed, bed.job(1), savepoint, *over)["safe_to_delete"] is True
 
 
 def test_a_folder_of_another_program_is_no_job(bed) -> None:
@@ -541,7 +555,8 @@ def test_a_folder_of_another_program_is_no_job(bed) -> None:
     write(bed.folder / "libraries" / "shared" / "a.jar", b"jar", DAY)
     told = users(savepoint, bed.root, "--closed-world", "--ended-job", f"{9:032x}")[1]
     assert told["statement"] == "nobody needs it"
-    assert second_check(bed, bed.job(1), savepoint)["safe_to_delete"] is True
+    over = ("--ended-job", f"{9:032x}")
+    assert second_check(bed, bed.job(1), savepoint, *over)["safe_to_delete"] is True
 
 
 @pytest.mark.parametrize("own", [(), (3,)])
@@ -577,10 +592,11 @@ def test_it_is_not_safe_to_delete_before_the_world_is_stated_to_be_closed(bed) -
     savepoint, job = a_savepoint(bed), bed.job(1)
     second_check(bed, job, savepoint)
     options = ("--state", bed.state, "--snapshot", savepoint)
-    told = asked_openly(bed, job, *options)[1]
-    assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, None)
-    assert "(closed_world, --closed-world)" in told["why"]
-    assert asked(bed, job, *options)[1]["safe_to_delete"] is True
+    with from_nothing(job, completed=8) as rest:
+        told = asked_openly(bed, job, *options, *rest)[1]
+        assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, None)
+        assert "(closed_world, --closed-world)" in told["why"]
+        assert asked(bed, job, *options, *rest)[1]["safe_to_delete"] is True
 
 
 def test_it_is_not_safe_to_delete_while_a_named_place_is_not_searched(bed) -> None:
@@ -613,7 +629,7 @@ def test_it_is_not_safe_to_delete_while_what_may_need_it_is_lost(bed, is_emptied
         with restored(bed, completed=None, path=snapshot) as (_, _, rest):
             run("plan", bed.root, *over, *rest)
     told = second_check(bed, job, snapshot, *over)
-    assert told["safe_to_delete"] is None
+    assert told["safe_to_delete"] is (None if is_emptied else False)
     assert other.id in told["why"]
 
 
@@ -663,7 +679,7 @@ def test_what_another_job_needs_may_not_go_once_flink_forgot_the_restore(bed, is
         with RestServer(flink(job, completed=number)) as server:
             _, look = looks(job, "--flink-rest", server.url)
         assert (look["place"], look["value"]) == (str(savepoint), True)
-        assert look["also_named_by"] == ([] if number == 6 else [other.id])
+        assert (other.id in look["also_named_by"]) is (number == 7)
         other.checkpoint(5, savepoint / UUID_1)
 
 
@@ -679,11 +695,11 @@ def test_another_job_may_use_files_that_no_checkpoint_names(bed, shown) -> None:
         rest = () if shown.endswith("beside") else ("--flink-rest", server.url)
         bed.job(9).checkpoint(1)
         code, told = users(savepoint, bed.root, "--closed-world", *rest)
-        assert (code, told["has_users"]) == (4, None)
+        assert (code, told["has_users"]) == (4, True if rest else None)
         told = second_check(bed, bed.job(1), savepoint, *rest)
-    assert (told["safe_to_delete"], other.id in told["why"]) == (None, True)
-    over = second_check(bed, bed.job(4), savepoint, "--ended-job", other.id)
-    assert over["safe_to_delete"] is True
+    assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
+    over = ("--ended-job", other.id, "--ended-job", f"{9:032x}")
+    assert second_check(bed, bed.job(1), savepoint, *over)["safe_to_delete"] is True
 
 
 def test_a_checkpoint_of_the_maker_that_names_files_of_it_needs_it_though_that_is_over(bed) -> None:
@@ -710,10 +726,47 @@ def test_what_a_pin_keeps_is_not_safe_to_delete(bed) -> None:
         told = settings_of(story, ended_job=[], flink_rest=[rest[1]], **pins)
         (known,) = Configured.of(story, told).run().json[0]["jobs"]
     _, look = known["looks"]
-    assert (look["place"], look["also_named_by"]) == (
-        str(savepoint),
-        [f"the pin {savepoint.parent}"],
-    )
+    assert look["place"] == str(savepoint)
+    assert f"the pin {savepoint.parent}" in look["also_named_by"]
+
+
+# --- the one relation of both, and of ``expire``
+
+
+@pytest.mark.parametrize("case", ["shown", "remembered", "failed over", "not shown"])
+@pytest.mark.parametrize("is_held", [False, True])
+def test_no_command_gives_up_what_a_job_without_ha_metadata_begins_with_again(
+    bed, ha, case, is_held
+) -> None:
+    """R43: it has completed more since, and names none of its files; HA metadata names its own."""
+    clone, maker = bed.job(2), bed.job(3)
+    origin = maker.checkpoint(4, maker.shared(), age=60 * DAY).parent
+    maker.checkpoint(5, maker.shared(), age=50 * DAY)
+    for number in (7, 8):
+        clone.checkpoint(number, clone.shared(), age=DAY / number)
+    first, own = (4, origin), (7, clone.folder / "chk-7")
+    options = ["--closed-world", "--ended-job", maker.id]
+    asks = ("--state", bed.state, "--snapshot", origin)
+    with RestServer(flink(clone, completed=8, restored=first if case == "shown" else own)) as now:
+        options += [] if case == "not shown" else ["--flink-rest", now.url]
+        if case == "remembered":
+            with RestServer(flink(clone, completed=6, restored=first)) as before:
+                run("plan", bed.root, "--state", bed.state, "--flink-rest", before.url)
+        with ha(clone, 8) as held:
+            options += held if is_held else []
+            policy = ("--state", bed.state, "--keep-last", "1")
+            lineages = run("expire", bed.root, *options, *policy).json["expiry"]["lineages"]
+            found = {e["uri"]: e for each in lineages for e in each["checkpoints"]}
+            second = second_check(bed, bed.job(1), origin, *options)
+            told = asked(bed, clone, *options, *asks)[1]
+            code, use = users(origin, bed.root, *options)
+    is_free = is_held and case != "not shown"
+    is_needed = found[str(origin)]["reason"] in {"held", "origin_unknown"}
+    assert is_needed is not is_free
+    assert (second["safe_to_delete"] is True) is is_free
+    assert is_free or told["safe_to_delete"] is False
+    assert (use["has_users"] is False and code == 0) is (is_free or case == "not shown")
+    assert use["confirmed"] is False
 
 
 # --- users-of
@@ -837,7 +890,7 @@ def test_a_checkpoint_that_flink_reports_elsewhere_is_read(bed) -> None:
     away = bed.job(2, below=bed.folder / "away")
     with restored(bed, completed=5, job=away) as (_, savepoint, rest):
         code, told = users(savepoint, bed.root, "--closed-world", *rest)
-        assert (code, told["has_users"]) == (4, None)
+        assert (code, told["has_users"]) == (4, True)
         assert told["unknown"][0]["uri"] == f"job {away.id}"
         assert "checkpoint 5" in told["unknown"][0]["reason"]
         away.checkpoint(5, savepoint / UUID_1)
@@ -886,16 +939,17 @@ def test_a_job_uses_a_file_of_its_own_older_checkpoint(bed, folder) -> None:
     assert [(each["job_id"], each["references"]) for each in told["users"]] == [(job.id, 1)]
 
 
-def test_a_running_job_without_a_checkpoint_needs_what_it_was_restored_from(bed) -> None:
-    """Only Flink knows of it."""
+def test_a_running_job_without_a_checkpoint_needs_what_it_was_restored_from(bed, ha) -> None:
+    """Only Flink knows of it; once HA metadata names one of its own, it goes on from that."""
     bed.job().checkpoint(5)
     with restored(bed, completed=None) as (job, savepoint, rest):
         told = users(savepoint, bed.root, *rest)[1]
     assert [(each["job_id"], each["references"]) for each in told["users"]] == [(job.id, 0)]
-    with restored(bed, completed=5) as (job, savepoint, rest):
-        assert users(savepoint, bed.root, *rest)[1]["has_users"] is None, "nobody saw its chk-5"
+    with restored(bed, completed=5) as (job, savepoint, rest), ha(job, 5) as held:
+        assert users(savepoint, bed.root, *rest, *held)[1]["has_users"] is True, "chk-5 is unread"
         job.checkpoint(5, job.shared())
-        assert users(savepoint, bed.root, *rest)[1]["has_users"] is False
+        assert users(savepoint, bed.root, *rest, *held)[1]["has_users"] is False
+        assert users(savepoint, bed.root, *rest)[1]["has_users"] is True
 
 
 def test_a_root_that_cannot_be_read_leaves_it_unknown(bed) -> None:
@@ -1041,7 +1095,8 @@ def test_a_checkpoint_in_quarantine_in_another_storage_root_may_come_back_and_ne
         out = chain.expired("--ended-for", "0", "--keep-last", 1, *pins)
         over = ("--ended-job", chain.jobs[0].id)
         told = second_check(bed, bed.job(1), snapshot, *over)
-        assert (told["safe_to_delete"], "in quarantine" in told["why"]) == (None, True)
+        _, look = told["looks"]
+        assert (told["safe_to_delete"], "in quarantine" in look["unsearched"]) == (False, True)
         run("undelete", out)
         told = second_check(bed, bed.job(2), snapshot, *over)
         assert (told["safe_to_delete"], str(chain.folder_of("1/6")) in told["why"]) == (False, True)

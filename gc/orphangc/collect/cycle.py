@@ -12,6 +12,7 @@ from orphangc.collect.decide.assemble_plan import missing_by_job, plan_of
 from orphangc.collect.decide.decide_listing import DecidedListing, decide_listing
 from orphangc.collect.decide.judged_cycle import JudgedCycle, judged_cycle, marked_cycle
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
+from orphangc.collect.dependencies.origins import OriginFacts, Origins
 from orphangc.collect.mark.mark import Mark, MarkedCycle, pinned_places
 from orphangc.collect.mark.missing_check import check_standing
 from orphangc.collect.mark.pins import pinned_uuids
@@ -23,6 +24,7 @@ from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries, with_memory
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import CycleEvidence
+from orphangc.core.decision.judge import Judgement, is_over
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
 from orphangc.core.memory.remembered import WorldMemory
@@ -36,6 +38,7 @@ class Cycle:
     """What one cycle found, phase by phase; each phase knows those before it.
 
     Attributes:
+        origin_facts: What the origins of its jobs are known by.
         plan: Unsigned: the verdict files are not in it yet.
         expiries: What expiries left in any place that was searched.
     """
@@ -44,6 +47,7 @@ class Cycle:
     survey: ListingSurvey
     known: JudgedCycle
     decided: DecidedListing
+    origin_facts: OriginFacts
     foreign_usages: ForeignUsages
     plan: Plan
     remembered: WorldMemory
@@ -93,8 +97,12 @@ def run_cycle(
     )
     collected = (view.evidence for view in decided.views.values())
     missing = missing_by_job(collected, survey.missing, seen, environment.storage)
-    usages = _foreign_usages(marked, survey, known, missing, environment=environment)
-    usages = replace(usages, quarantines=_unread(expiries, seen))
+    origin_facts = _origin_facts(marked, known)
+    usages = replace(
+        _foreign_usages(marked, survey, known, missing, environment=environment),
+        quarantines=_unread(expiries, seen),
+        origins=Origins.of(origin_facts),
+    )
     plan = plan_of(
         marked, survey, known, decided, missing=missing, usages=usages, environment=environment
     )
@@ -103,6 +111,7 @@ def run_cycle(
         survey=survey,
         known=known,
         decided=decided,
+        origin_facts=origin_facts,
         foreign_usages=usages,
         plan=with_memory(plan, known.comparison, recalled.expected),
         remembered=_with_standing(known.comparison.memory, before, recalled),
@@ -166,6 +175,22 @@ def _foreign_usages(
     )
     named = tuple(named_as_a_whole((*seen.before, *seen.after), seen.ha, seen.settings))
     return replace(usages, named=named, beside=known.living_beside)
+
+
+def _origin_facts(marked: MarkedCycle, known: JudgedCycle) -> OriginFacts:
+    found = {**known.beside, **known.jobs}
+    return OriginFacts(
+        marked=marked,
+        jobs=known.jobs,
+        beside=known.beside,
+        memory=known.comparison.memory,
+        over={
+            key
+            for key, job in found.items()
+            if is_over(job, known.judged.get(key, Judgement()), known.evidence)
+        },
+        now=known.evidence.now,
+    )
 
 
 def _with_standing(memory: WorldMemory, before: Recalled, recalled: Recalled) -> WorldMemory:

@@ -28,6 +28,7 @@ from orphangc.app.runner import sweep_plan as sweeping
 from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle, discovery
 from orphangc.collect.decide import abandoned_savepoints, decide_listing, judged_cycle
+from orphangc.collect.dependencies import origins
 from orphangc.collect.expire import (
     assemble_report,
     held_checkpoints,
@@ -570,7 +571,7 @@ def _quarantine_of_other_roots(patch: _Patch) -> None:
 
 def _origins_before_a_failover(patch: _Patch) -> None:
     """Hold only what Flink shows now as the origin of a job (R43)."""
-    patch.setattr(held_checkpoints, "_remembered", lambda *_: ())
+    patch.setattr(origins, "_remembered", lambda *_: ())
 
 
 def _origins_in_configurations(patch: _Patch) -> None:
@@ -595,7 +596,7 @@ def _ends_that_were_known(patch: _Patch) -> None:
 
 def _ends_that_are_contradicted(patch: _Patch) -> None:
     """Let what expires believe that a job is over, whatever a guard found (R43)."""
-    patch.setattr(lineage_facts, "is_over", lambda job, _, cycle: has_ended(job, cycle))
+    patch.setattr(cycle, "is_over", lambda job, _, known: has_ended(job, known))
 
 
 def _metadata_alone(patch: _Patch) -> None:
@@ -670,7 +671,7 @@ def _ids_that_were_chosen(patch: _Patch) -> None:
 
 def _ids_of_operators(patch: _Patch) -> None:
     """Take every id that a configuration chose for one that began with one state (R41)."""
-    patch.setattr(lineage_facts, "has_one_origin", lambda *_: True)
+    patch.setattr(origins, "has_one_origin", lambda *_: True)
 
 
 def _times_of_ends(patch: _Patch) -> None:
@@ -698,7 +699,8 @@ def _reports_of_ends(patch: _Patch) -> None:
 
 def _places_of_records(patch: _Patch) -> None:
     """Take what any cluster showed of a job id for a fact about each job of that id (R40, R43)."""
-    patch.setattr(lineage_facts, "placed", lambda records, _: tuple(records))
+    for module in (lineage_facts, origins):
+        patch.setattr(module, "placed", lambda records, _: tuple(records))
 
 
 def _checkpoints_of_statements(patch: _Patch) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from flinkstate.files.paths import is_inside, is_same, overlap
 from flinkstate.places.locations import Location
+from orphangc.collect.dependencies.origins import Origins
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
-from orphangc.core.cluster.ha_facts import lacks_its_own
-from orphangc.core.cluster.job_facts import restarting_problem
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
@@ -80,6 +79,7 @@ class ForeignUsages:
         ended: Keys of the jobs that are over.
         named: Checkpoints that resources and configurations name, and which one does.
         beside: Jobs that only the search shows, and that are not over.
+        origins: Checkpoints with which jobs may begin again.
         quarantines: Markers of checkpoints in quarantine whose copies were not read.
         unsearched: Why some other job may need files of any place, unseen.
     """
@@ -92,6 +92,7 @@ class ForeignUsages:
     ended: Collection[str] = ()
     named: Sequence[tuple[Location, str]] = ()
     beside: Sequence[JobEvidence] = ()
+    origins: Origins = field(default_factory=Origins)
     quarantines: Sequence[ExpiryMarker] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
     unsearched: str = ""
@@ -114,7 +115,7 @@ class ForeignUsages:
         foreigners += _by_path(usage, self, known=snapshots)
         foreigners = _searched(key, usage, self, foreigners)
         users = {
-            each.place: _users_of(each, key, self)
+            each.place: _users_of(each, key, self, by_folder.get(each.place))
             for each in foreigners
             if each.kind is ForeignKind.SNAPSHOT
         }
@@ -272,11 +273,14 @@ def _unseen(place: Location, key: str, usages: ForeignUsages) -> str:
     return next((f"{each.folder}: {each.doubt}" for each in near), "")
 
 
-def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, ...]:
+def _users_of(
+    snapshot: Foreign, key: str, usages: ForeignUsages, checkpoint: Checkpoint | None
+) -> tuple[str, ...]:
     """Return the other users of a snapshot's files: jobs, resources, and checkpoints of neither.
 
     The job that made it shares files with it, and keeps them: it counts only as long as it may go
-    back to this very checkpoint, or another one of its own names files in that one's folder.
+    back to this very checkpoint, or another one of its own names files in that one's folder. The
+    job that is asked about counts if it may begin with it again.
     """
     read = {each.folder for usage in usages.by_job.values() for each in usage.job.own_checkpoints}
     maker, is_user = _maker_of(snapshot.place, usages)
@@ -284,15 +288,15 @@ def _users_of(snapshot: Foreign, key: str, usages: ForeignUsages) -> tuple[str, 
     others |= {
         usage.job.job_id or other
         for other, usage in usages.by_job.items()
-        if other not in {key, maker}
-        and (_is_user(usage, snapshot) or (other not in usages.ended and _may_begin(usage.job)))
+        if other not in {key, maker} and _is_user(usage, snapshot)
     }
     others |= {
         str(checkpoint.folder)
         for checkpoint in usages.checkpoints
         if checkpoint.folder not in read and _is_named_by(checkpoint, snapshot)
     }
-    others |= {e.key for e in usages.beside if _may_begin(e)}
+    stored_at = None if checkpoint is None else checkpoint.modified_at
+    others |= {*usages.origins.users_of(snapshot.place, stored_at, maker)}
     others |= {by for place, by in usages.named if is_same(place, snapshot.place)}
     others |= {f"the pin {each}" for each in usages.pins if is_inside(snapshot.place, each)}
     return tuple(sorted(others))
@@ -306,17 +310,6 @@ def _is_named_by(checkpoint: Checkpoint, snapshot: Foreign) -> bool:
         for folder, names in checkpoint.files.items()
     )
     return is_named and not is_same(checkpoint.folder, snapshot.place)
-
-
-def _may_begin(job: JobEvidence) -> bool:
-    """Return whether a job may begin with any snapshot, as nothing shows what it begins with.
-
-    Flink does not while it starts, and of one that no cluster shows a checkpoint alone says that it
-    has begun: where HA metadata shows it, one that this names.
-    """
-    shown = [each.restored or restarting_problem(each) is None for each in job.after]
-    own = {each.checkpoint_id for each in job.own_checkpoints}
-    return not any(shown) and bool(shown or not own or lacks_its_own(job.holds, own))
 
 
 def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:

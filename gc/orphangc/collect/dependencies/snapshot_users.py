@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flinkstate.files.paths import is_same
-from flinkstate.places.locations import Location, place_of
+from flinkstate.places.locations import Location, places_of
 from flinkstate.text.shown_text import counted
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, unread_of
@@ -21,12 +21,13 @@ from orphangc.core.dependencies.foreign_files import (
     standing_of,
     unowned_references,
 )
-from orphangc.core.dependencies.restore_fallback import is_restore_fallback
+from orphangc.core.dependencies.restore_fallback import is_restore_fallback, recovers_from_its_own
 from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import SnapshotUserPart
 from orphangc.core.groups import grouped
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
+from orphangc.core.times.instants import shifted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +71,11 @@ class Users:
     is_confirmed: bool
 
 
+_AGAIN = "and begins with it again: no HA metadata names a checkpoint of its own"
+_FORGOTTEN = (
+    "Flink shows no longer what it was first restored from, and it begins with that again: no HA"
+    " metadata names a checkpoint of its own (--kubernetes-ha, --zookeeper-ha)"
+)
 _METADATA_GONE = "its _metadata is gone: nobody can tell which files elsewhere were its own"
 
 
@@ -105,14 +111,15 @@ def users_of(
     maker = _maker(snapshot, checkpoints, lives)
     if isinstance(maker, tuple) and maker[0] not in {user.place for user in users}:
         unknown.append(maker)
+    read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unnamed = [maker] if isinstance(maker, SnapshotUserPart) else []
-    for user in (*unnamed, *_restored(snapshot, lives)):
+    for user in (*unnamed, *_beginning(snapshot, read, lives)):
         if user.job_id not in {each.job_id for each in users}:
             users.append(user)
     users += _pinning(snapshot, named)
-    read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     hidden = hidden_origin_problem(lives.after)
-    unknown += [*unread_of(lives, read), *([(str(snapshot.place), hidden)] if hidden else ())]
+    unknown += [*_forgotten(snapshot, read, lives), *unread_of(lives, read)]
+    unknown += [(str(snapshot.place), hidden)] if hidden else []
     return Users(
         users=tuple(users),
         unknown=tuple(dict.fromkeys(unknown)),
@@ -205,14 +212,49 @@ def _pinning(
         yield SnapshotUserPart(job_id="", place=by, why="it names the snapshot as a whole")
 
 
-def _restored(snapshot: Snapshot, lives: Lives) -> Iterator[SnapshotUserPart]:
+def _beginning(
+    snapshot: Snapshot, checkpoints: Sequence[Checkpoint], lives: Lives
+) -> Iterator[SnapshotUserPart]:
+    """Yield the living jobs that begin with a snapshot again, as Flink shows (R43)."""
+    by_id = grouped(checkpoints, lambda each: str(each.job_id))
     for job_id in lives.living:
-        if any(
-            each.restored is not None
-            and each.has_nothing_since
-            and (place := place_of(each.restored.external_path, lives.aliases)) is not None
-            and is_same(place, snapshot.place)
-            for each in lives.newest_of(job_id)
-        ):
-            why = "it was restored from it, and has completed no checkpoint since"
+        is_free = _recovers(job_id, by_id.get(job_id, ()), lives)
+        shown = [e for e in lives.newest_of(job_id) if e.has_nothing_since or not is_free]
+        restored = [each.restored.external_path for each in shown if each.restored]
+        places = places_of(restored, lives.aliases)
+        if any(is_same(place, snapshot.place) for place in places):
+            is_new = any(each.has_nothing_since for each in shown)
+            since = "and has completed no checkpoint since" if is_new else _AGAIN
+            why = f"it was restored from it, {since}"
             yield SnapshotUserPart(job_id=job_id, place=None, why=why)
+
+
+def _recovers(job_id: str, own: Iterable[Checkpoint], lives: Lives) -> bool:
+    ids = {each.checkpoint_id for each in own if each.directory is not None}
+    return recovers_from_its_own(lives.newest_of(job_id), lives.holds_of(job_id), ids)
+
+
+def _forgotten(
+    snapshot: Snapshot, checkpoints: Sequence[Checkpoint], lives: Lives
+) -> Iterator[tuple[str, str]]:
+    """Yield the living jobs that Flink shows restored from their own: they may have failed over.
+
+    What was stored after its run had begun, none began with; nor with what it made itself.
+    """
+    stored_at = None if snapshot.checkpoint is None else snapshot.checkpoint.modified_at
+    maker = None if snapshot.maker is None else snapshot.maker[0]
+    by_id = grouped(checkpoints, lambda each: str(each.job_id))
+    for job_id in lives.living:
+        facts, own = lives.newest_of(job_id), by_id.get(job_id, [])
+        homes = {*lives.directories.get(job_id, ()), *(e.directory for e in own if e.directory)}
+        restored = [each.restored.external_path for each in facts if each.restored]
+        places = places_of(restored, lives.aliases)
+        oldest = min((e.modified_at for e in own if e.modified_at), default=lives.now)
+        begun = shifted(max(oldest, *(each.started_at for each in facts)), lives.clock_skew)
+        if (
+            any(home.contains(place) for place in places for home in homes)
+            and (stored_at is None or stored_at <= begun)
+            and job_id != maker
+            and not _recovers(job_id, own, lives)
+        ):
+            yield f"job {job_id}", _FORGOTTEN

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from flinkstate.files.paths import meet, spellings
 from flinkstate.places.locations import Location, places_of
 from orphangc.collect.cycle import Cycle
+from orphangc.collect.dependencies.origins import OriginFacts, recovers, shown_origins
 from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
-from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.groups import grouped
 
 _Hold = tuple[str, str]
 """Kind of a hold, and what holds, for people."""
@@ -38,19 +37,18 @@ class CheckpointHolds:
 
 
 def holds_of(
-    cycle: Cycle, over: Collection[str], *, self_sustained: Collection[str]
+    cycle: Cycle, facts: OriginFacts, *, self_sustained: Collection[str]
 ) -> CheckpointHolds:
     """Return everything that holds a checkpoint.
 
     Args:
-        over: Keys of the jobs that are proven to be over.
         self_sustained: Keys of the jobs that need no file that is not their own.
     """
-    settings = cycle.seen.settings
+    settings, over = cycle.seen.settings, facts.over
     free = {
         key
-        for key, job in cycle.known.jobs.items()
-        if key in over or (key in self_sustained and recovers_from_its_own(job))
+        for key, job in facts.jobs.items()
+        if key in over or (key in self_sustained and recovers(job))
     }
     seen = cycle.seen
     configured = named_by_configurations((*seen.before, *seen.after), settings)
@@ -59,8 +57,8 @@ def holds_of(
         *((place, "resource", by) for place, by in named_by_resources(seen.ha, settings)),
         *((place, "named_by", by) for place, by in configured),
         *_registered(cycle),
-        *_shown_by_flink(cycle, over, free),
-        *_remembered(cycle, free),
+        *_shown_by_flink(cycle, over),
+        *((at, "restored_by", by) for at, by in shown_origins(facts, free)),
     ):
         for name in spellings(place):
             exact.setdefault(name, set()).add((kind, by))
@@ -76,42 +74,11 @@ def _registered(cycle: Cycle) -> Iterator[_Held]:
             yield place, "registry", snapshot.job_id
 
 
-def _shown_by_flink(cycle: Cycle, over: Collection[str], free: Collection[str]) -> Iterator[_Held]:
-    """Yield what clusters show of jobs that are not over: their checkpoints, and their origins."""
+def _shown_by_flink(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
+    """Yield the checkpoints that clusters show of jobs that are not over."""
     for key, job in cycle.known.jobs.items():
         if key in over:
             continue
         paths = [each.external_path for facts in job.facts for each in facts.checkpoints]
         for place in places_of(paths, cycle.seen.settings.aliases):
             yield place, "job", job.job_id
-        if key not in free:
-            restored = [each.restored.external_path for each in job.facts if each.restored]
-            for place in places_of(restored, cycle.seen.settings.aliases):
-                yield place, "restored_by", job.job_id
-
-
-def recovers_from_its_own(job: JobEvidence) -> bool:
-    """Return whether a lost JobManager goes on from a checkpoint of the job's own.
-
-    HA metadata names it. Without any, a JobManager starts again from its first origin.
-    """
-    held = {number for hold in job.held_after for number in hold.retained_ids}
-    origins = [each.restored.id for each in job.facts if each.restored]
-    return bool(job.facts) and any(
-        number in job.ids_after and number not in origins for number in held
-    )
-
-
-def _remembered(cycle: Cycle, free: Collection[str]) -> Iterator[_Held]:
-    """Yield the origins that earlier cycles saw of jobs that may live.
-
-    A job that is over does not recover. After a failover Flink shows the checkpoint that the job
-    went on from, and no longer the one that it was first started from; without HA metadata a lost
-    JobManager starts from that one again.
-    """
-    known = grouped(cycle.known.jobs.values(), lambda job: str(job.job_id))
-    for record in cycle.remembered.jobs:
-        own = known.get(record.job_id, [])
-        uris = () if own and all(job.key in free for job in own) else record.restored
-        for place in places_of(uris, cycle.seen.settings.aliases):
-            yield place, "restored_by", record.job_id

@@ -7,20 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from flinkstate.places.checkpoint_names import is_job_id
-from flinkstate.places.locations import Location, canonical, place_of
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.expire.held_checkpoints import (
-    CheckpointHolds,
-    holds_of,
-    recovers_from_its_own,
-)
+from orphangc.collect.dependencies.origins import hidden_origins, recovers
+from orphangc.collect.expire.held_checkpoints import CheckpointHolds, holds_of
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
-from orphangc.core.cluster.ha_facts import lacks_its_own
 from orphangc.core.cluster.job_facts import shows_no_origin
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
-from orphangc.core.decision.judge import Judgement, is_over
-from orphangc.core.exporter.registry_snapshot import resolve
+from orphangc.core.decision.judge import Judgement
 from orphangc.core.groups import grouped
 from orphangc.core.lineage.checkpoint_fates import (
     CheckpointFate,
@@ -31,7 +25,6 @@ from orphangc.core.lineage.checkpoint_fates import (
 from orphangc.core.lineage.continuation import (
     Continuation,
     ContinuationSource,
-    has_one_origin,
     resource_continuations,
 )
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob, lineages_of
@@ -83,42 +76,6 @@ class CycleLineages:
         return replace(self, lineages=tuple(map(judged, self.lineages)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Jobs:
-    """What a cycle knows of the jobs that it judges, and of those beside.
-
-    Attributes:
-        found: Evidence by job key.
-        over: Keys of the jobs that are over.
-        records: What earlier cycles learned, by job id.
-        restores: The edges to each job that any cycle saw, by its key.
-        single: Keys of the jobs each of whose runs began with one checkpoint, or its own.
-        resources: Names of the resources that ran each job, by job id.
-    """
-
-    cycle: Cycle
-    found: Mapping[str, JobEvidence]
-    over: frozenset[str]
-    records: Mapping[str, Sequence[RememberedJob]]
-    restores: Mapping[str, Sequence[Continuation]]
-    single: frozenset[str]
-    resources: Mapping[str, tuple[str, ...]]
-
-    @classmethod
-    def of(cls, cycle: Cycle) -> _Jobs:
-        found = {**cycle.known.beside, **cycle.known.jobs}
-        over = frozenset(key for key, job in found.items() if _is_over(job, cycle))
-        records = grouped(cycle.remembered.jobs, lambda each: each.job_id)
-        restores = _restores(found, cycle)
-        single = _of_one_origin(found, cycle, records, restores)
-        resources = cycle.remembered.lineage.resources
-        return cls(cycle, found, over, records, restores, single, resources)
-
-    def known(self, job: JobEvidence) -> Sequence[RememberedJob]:
-        """Return what earlier cycles learned of the jobs of its id."""
-        return self.records.get(job.job_id, ())
-
-
 def cycle_lineages(
     cycle: Cycle,
     *,
@@ -132,24 +89,20 @@ def cycle_lineages(
         asks_usage: Whether it is asked if living jobs need foreign files, which a policy must know
             and which may list single folders.
     """
-    known = _Jobs.of(cycle)
-    jobs = [_job(job, known, asks_usage=asks_usage) for job in known.found.values()]
+    known = cycle.origin_facts
+    jobs = [_job(job, cycle, asks_usage=asks_usage) for job in known.found.values()]
     free = {job.key for job in jobs if job.is_self_sustained or not asks_usage}
-    holds = holds_of(cycle, known.over, self_sustained=free)
+    holds = holds_of(cycle, known, self_sustained=free)
     checkpoints = list(_checkpoints(cycle, holds, savepoints))
     stated = {} if policy is None else policy.continued
-    edges, problems = _edges(known, jobs, checkpoints, stated)
-    hidden = hidden_origins(known, _stated_origins(jobs, edges))
+    edges, problems = _edges(cycle, jobs, checkpoints, stated)
+    hidden = hidden_origins(known, stated=_stated_origins(jobs, edges))
     return CycleLineages(
         lineages=lineages_of(jobs, checkpoints, edges, fixed_ids(cycle)),
         by_folder={str(each.folder): each for each in cycle.mark.checkpoints},
         facts=retention_facts(cycle, policy, hidden),
         impossible=tuple(problems),
     )
-
-
-def _is_over(job: JobEvidence, cycle: Cycle) -> bool:
-    return is_over(job, cycle.known.judged.get(job.key, Judgement()), cycle.evidence)
 
 
 def _checkpoints(
@@ -189,14 +142,14 @@ def _checkpoints(
 
 
 def _edges(
-    found: _Jobs,
+    cycle: Cycle,
     jobs: Sequence[LineageJob],
     checkpoints: Sequence[LineageCheckpoint],
     stated: Mapping[str, str],
 ) -> tuple[list[Continuation], list[str]]:
-    cycle, known = found.cycle, found.cycle.remembered.lineage
+    known, facts = cycle.remembered.lineage, cycle.origin_facts
     from_nothing = {
-        each.job_id for each in cycle.known.jobs.values() if _began_anew(each, found.known(each))
+        each.job_id for each in facts.jobs.values() if _began_anew(each, facts.known(each))
     }
     unique = Counter(job.job_id for job in jobs if job.job_id)
     unlike = {job.job_id: job for job in jobs if job.places and unique[job.job_id] == 1}
@@ -245,8 +198,9 @@ def fixed_ids(cycle: Cycle) -> frozenset[str]:
     return frozenset(cycle.remembered.lineage.fixed_ids)
 
 
-def _job(job: JobEvidence, jobs: _Jobs, *, asks_usage: bool) -> LineageJob:
-    cycle, known, is_job_over = jobs.cycle, jobs.known(job), job.key in jobs.over
+def _job(job: JobEvidence, cycle: Cycle, *, asks_usage: bool) -> LineageJob:
+    facts = cycle.origin_facts
+    known, is_job_over = facts.known(job), job.key in facts.over
     is_end_known = is_job_over and not job.is_id_fixed and job.job_id not in fixed_ids(cycle)
     own = placed(known, job.directories)
     ended_as, ended_at = _end_of(job, own, cycle.evidence.now) if is_end_known else _NO_END
@@ -268,13 +222,13 @@ def _job(job: JobEvidence, jobs: _Jobs, *, asks_usage: bool) -> LineageJob:
         started_at=_started_at(job, own),
         is_running_throughout=all(job.sides) and all(e.status == _RUNNING for e in job.facts),
         may_recur=job.is_id_fixed,
-        has_one_origin=job.key in jobs.single,
-        began_otherwise=_began_otherwise(job, own, jobs.restores[job.key]),
-        resources=jobs.resources.get(job.job_id, ()),
+        has_one_origin=job.key in facts.single,
+        began_otherwise=_began_otherwise(job, own, facts.restores[job.key]),
+        resources=facts.resources.get(job.job_id, ()),
         is_self_sustained=_is_self_sustained(job, cycle)
         if asks_usage and not is_job_over
         else None,
-        recovers_from_its_own=recovers_from_its_own(job),
+        recovers_from_its_own=recovers(job),
         ended_as=ended_as,
         ended_after=None
         if ended_at is None
@@ -380,105 +334,3 @@ def _is_collectable(checkpoint: Checkpoint, base: Location, savepoints: Savepoin
     if not base.contains(checkpoint.folder):
         return False
     return all(base.contains(folder) for folder in checkpoint.files)
-
-
-def hidden_origins(jobs: _Jobs, stated: Collection[str]) -> tuple[HiddenOrigin, ...]:
-    """Return the jobs that may live and whose origin is not known, the youngest one first.
-
-    Args:
-        stated: Keys of those whose origin their owner states: which run of an id that comes back
-            that is of, nothing says.
-    """
-    cycle, found = jobs.cycle, jobs.found.values()
-    many = {job.key for job in found if _comes_back(job, cycle)} - jobs.single
-    hidden = (
-        _hidden(job, cycle, may_recur=job.key in many)
-        for job in found
-        if job.key not in jobs.over
-        and (job.key not in stated or job.key in many)
-        and not recovers_from_its_own(job)
-        and not _is_known(job, cycle, may_recur=job.key in many)
-    )
-    return tuple(sorted(hidden, key=lambda each: (each.until, each.job_id), reverse=True))
-
-
-def _hidden(job: JobEvidence, cycle: Cycle, *, may_recur: bool) -> HiddenOrigin:
-    """Return a job with the latest time at which what it began with was stored.
-
-    That is before its run began, by the cluster that shows it and by the oldest that it has, or
-    before the newest that it has: what is older an earlier run of its id may have written. Where
-    its files were not listed, or its HA metadata has none of its checkpoints, it may begin now:
-    they may be of long ago.
-    """
-    times = (job.survey.oldest_modified_at, *(each.modified_at for each in job.own_checkpoints))
-    oldest = min((at for at in times if at is not None), default=cycle.evidence.now)
-    began = [facts.started_at for facts in job.facts]
-    own = {each.checkpoint_id for each in job.own_checkpoints}
-    is_known = job.is_change_known and not lacks_its_own(job.holds, own)
-    newest = job.changed_at if is_known else None
-    latest = max(oldest, *began) if began else newest
-    until = cycle.evidence.now
-    if latest is not None and not may_recur:
-        until = min(until, shifted(latest, cycle.seen.settings.margins.clock_skew))
-    name = job.job_id if is_job_id(job.job_id) else job.key
-    return HiddenOrigin(key=job.key, job_id=name, until=until)
-
-
-def _is_known(job: JobEvidence, cycle: Cycle, *, may_recur: bool) -> bool:
-    """Return whether some cycle saw a job begin from nothing, or from one checkpoint that is here.
-
-    After a failover Flink shows a checkpoint of the job's own. Of an id that comes back only the
-    present says anything of the present run.
-    """
-    is_new = any(map(shows_no_origin, job.facts))
-    shown = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
-    for snapshot in job.snapshots:
-        shown += [resolve(each.path, snapshot.checkpoint_dir) for each in snapshot.restored]
-    for record in () if may_recur else placed(cycle.remembered.jobs, job.directories):
-        if record.job_id == job.job_id:
-            is_new = is_new or record.began_anew
-            shown += record.restored
-    places = {place_of(path, cycle.seen.settings.aliases) for path in shown}
-    origins = {e for e in places if e is None or not any(d.contains(e) for d in job.directories)}
-    if not origins:
-        return is_new
-    return len(origins) == 1 and all(_is_here(each, cycle) for each in origins)
-
-
-def _comes_back(job: JobEvidence, cycle: Cycle) -> bool:
-    return job.is_id_fixed or job.job_id in cycle.remembered.lineage.fixed_ids
-
-
-def _restores(found: Mapping[str, JobEvidence], cycle: Cycle) -> dict[str, list[Continuation]]:
-    """Return the edges to each job that any cycle saw, by its key."""
-    edges = grouped(cycle.remembered.lineage.continuations, lambda each: each.newer)
-    return {
-        key: [edge for place in job.directories for edge in edges.get(str(place), ())]
-        for key, job in found.items()
-    }
-
-
-def _of_one_origin(
-    found: Mapping[str, JobEvidence],
-    cycle: Cycle,
-    records: Mapping[str, Sequence[RememberedJob]],
-    restores: Mapping[str, Sequence[Continuation]],
-) -> frozenset[str]:
-    """Return the keys of the jobs each of whose runs began with one checkpoint, or its own."""
-    ran = grouped(cycle.remembered.lineage.resource_jobs, lambda each: each.job_id)
-    return frozenset(
-        key
-        for key, job in found.items()
-        if job.job_id in ran
-        and not job.may_share_its_folder
-        and has_one_origin(
-            ran[job.job_id], restores[key], (each.alive_at for each in records.get(job.job_id, ()))
-        )
-    )
-
-
-def _is_here(place: Location | None, cycle: Cycle) -> bool:
-    if place is None:
-        return False
-    is_read = any(each.folder == place for each in cycle.mark.checkpoints)
-    return is_read or any(each.contains(place) for each in cycle.marked.searched)

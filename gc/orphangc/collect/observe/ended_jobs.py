@@ -29,6 +29,7 @@ class Lives:
     is_declared_ended: Callable[[str], bool]
     now: datetime
     quiet_period: timedelta
+    clock_skew: timedelta = timedelta(0)
     holds: Sequence[Hold] = ()
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
     directories: Mapping[str, Sequence[Location]] = field(default_factory=dict)

@@ -15,12 +15,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, GetPydanticSchema, Strict
 
-from orphangc.core.cluster.place_options import (
-    NO_PLACES,
-    RESTORE_OPTIONS,
-    named_folders,
-    named_origins,
-)
+from orphangc.core.cluster.place_options import NO_PLACES, named_folders, named_origins
 from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import LATEST_US, from_milliseconds
 

@@ -1,8 +1,8 @@
-"""Restore fallback: may a job need a checkpoint of its own to restore from?"""
+"""Restore fallback: which checkpoint may a job go back to, one of its own or its origin?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from flinkstate.places.locations import Location
 from orphangc.core.cluster.ha_facts import Hold
@@ -37,3 +37,15 @@ def is_restore_fallback(
     ):
         return True
     return any(place.contains(folder) for checkpoint in others for folder in checkpoint.files)
+
+
+def recovers_from_its_own(
+    facts: Collection[JobFacts], holds: Iterable[Hold], own_ids: Collection[int]
+) -> bool:
+    """Return whether a lost JobManager goes on from a checkpoint of the job's own.
+
+    HA metadata names it. Without any, a JobManager starts again from its first origin.
+    """
+    held = {number for hold in holds for number in hold.retained_ids}
+    origins = [each.restored.id for each in facts if each.restored]
+    return bool(facts) and any(n in own_ids and n not in origins for n in held)

@@ -96,6 +96,7 @@ def _found(
             changed_at=world.changed_at,
             now=now(),
             quiet_period=settings.quiet_period,
+            clock_skew=settings.margins.clock_skew,
             directories=world.directories,
             aliases=settings.aliases,
         ),
@@ -168,8 +169,8 @@ def _statement(found: Users, settings: StorageRootSettings) -> str:
         said = "none among the checkpoints that were read"
     else:
         said = (
-            "none of the checkpoints that were read needs it; a pending one may: look again after"
-            " the next checkpoint"
+            "none of the checkpoints that were read needs it; a job that is not over may, by a"
+            " pending checkpoint or to begin with it again"
         )
     return said if settings.closed_world else f"{said}; nobody has stated that these are all"
 
