@@ -49,15 +49,13 @@ def compared(
     """Return what is lost since earlier cycles, and the memory after this one; no I/O."""
     jobs = jobs_after(memory, sighting)
     cycles = SeenCycles(memory=memory, sighting=sighting, jobs=jobs, given=tuple(given))
-    lost = lost_of(cycles, uncovered=uncovered(cycles))
-    missed = _registries_missed(cycles)
-    lost_registries = tuple(_registries_lost(missed, cycles))
-    facts = (*lost.facts, *lost_registries)
-    after = _After.of(cycles, lost)
+    lost, missed = lost_of(cycles), _registries_missed(cycles)
+    facts = (*uncovered(cycles), *lost.facts, *_registries_lost(missed, cycles))
+    after = _After.of(cycles, lost, facts)
     directories = tuple(after.directories())
     reports = tuple(after.reports())
     clusters = tuple(after.clusters())
-    registries = tuple(after.registries(missed, lost_registries))
+    registries = tuple(after.registries(missed))
     needed = {each.job_id for each in directories if each.resolved_at is None}
     needed |= {
         e.job_id for e in jobs if (Condition.CHECKPOINT_NOT_FOUND, job_uri(e)) in after.standing
@@ -102,9 +100,9 @@ class _After:
     acknowledged: set[tuple[Condition, str]]
 
     @classmethod
-    def of(cls, cycles: SeenCycles, lost: Lost) -> _After:
-        standing = {(e.condition, e.what) for e in lost.facts if not e.is_acknowledged}
-        acknowledged = {(e.condition, e.what) for e in lost.facts} - standing
+    def of(cls, cycles: SeenCycles, lost: Lost, facts: Sequence[LostFact]) -> _After:
+        standing = {(e.condition, e.what) for e in facts if not e.is_acknowledged}
+        acknowledged = {(e.condition, e.what) for e in facts} - standing
         return cls(cycles, cycles.memory, cycles.sighting, lost, standing, acknowledged)
 
     def is_young(self, at: datetime | None) -> bool:
@@ -222,10 +220,10 @@ class _After:
                 yield known
 
     def registries(
-        self, missed: Mapping[str, Sequence[RememberedRegistry]], facts: Iterable[LostFact]
+        self, missed: Mapping[str, Sequence[RememberedRegistry]]
     ) -> Iterator[RememberedRegistry]:
         yield from self.sighting.registries
-        standing = {each.what for each in facts if not each.is_acknowledged}
+        standing = {what for condition, what in self.standing if condition is Condition.PLACE_LOST}
         missed_now = {each.uri for records in missed.values() for each in records}
         for known in self.memory.registries:
             if known.uri in self.sighting.registry_jobs:

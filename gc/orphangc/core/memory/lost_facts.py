@@ -44,7 +44,7 @@ class Lost:
     facts: tuple[LostFact, ...]
 
 
-def lost_of(cycles: SeenCycles, *, uncovered: Iterable[LostFact] = ()) -> Lost:
+def lost_of(cycles: SeenCycles) -> Lost:
     """Return what earlier cycles saw, this one does not, and nothing explains."""
     why = Explanations.of(cycles)
     reports = _reports_after(cycles, why)
@@ -59,7 +59,6 @@ def lost_of(cycles: SeenCycles, *, uncovered: Iterable[LostFact] = ()) -> Lost:
         if (lost := tuple(one for one, reason in each if reason is None))
     }
     facts = [
-        *uncovered,
         *_places_lost(cycles, checkpoints),
         *_places_replaced(cycles),
         *_clusters_silent(cycles),
