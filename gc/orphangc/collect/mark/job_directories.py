@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from flinkstate.places.locations import Location
@@ -94,7 +95,7 @@ def _passed(name: str, earlier: CheckpointScan, later: CheckpointScan) -> frozen
     return frozenset(each for each in gone if each > max(newer, default=-1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JobDirectories:
     """The job directories that were seen, and the job of each.
 
@@ -113,14 +114,18 @@ class JobDirectories:
 
     def directories_of(self, key: str) -> tuple[Location, ...]:
         """Return the directories of one job, in a stable order."""
-        return tuple(sorted((d for d, owner in self.keys.items() if owner == key), key=str))
+        return self.of_id(self.job_ids.get(key, "")).get(key, ())
 
-    def of_id(self, job_id: str) -> dict[str, tuple[Location, ...]]:
+    def of_id(self, job_id: str) -> Mapping[str, tuple[Location, ...]]:
         """Return the directories of each job with an id."""
-        found: dict[str, tuple[Location, ...]] = {}
+        return self._of_ids.get(job_id, {})
+
+    @cached_property
+    def _of_ids(self) -> Mapping[str, Mapping[str, tuple[Location, ...]]]:
+        found: dict[str, dict[str, tuple[Location, ...]]] = {}
         for place, key in sorted(self.keys.items(), key=lambda each: str(each[0])):
-            if self.job_ids[key] == job_id:
-                found[key] = (*found.get(key, ()), place)
+            own = found.setdefault(self.job_ids[key], {})
+            own[key] = (*own.get(key, ()), place)
         return found
 
 
