@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 
 from flinkstate.places.locations import Location, place_of, places_of
@@ -24,6 +24,7 @@ from orphangc.core.decision.evidence import Checkpoint, JobEvidence, JobReport
 from orphangc.core.decision.flink_traces import has_trace_of_flink
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.groups import grouped, sets_of
 from orphangc.core.model.naming import Owners
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, Scope
@@ -104,9 +105,13 @@ class _JobMarker:
         self.known = _directories(observation, bases[0], self.scanned)
         self.reports = job_reports(observation, self.known)
         self.exported = _exported_by_key(observation.exported, self.known)
-        self.by_folder = {each.folder: each for each in observation.checkpoints}
-        named = {folder for each in observation.checkpoints for folder in each.files}
+        self.checkpoints = observation.checkpoints
+        self.by_folder = {each.folder: each for each in self.checkpoints}
+        self.by_directory = grouped(self.checkpoints, lambda each: each.directory)
+        self.snapshots = grouped(observation.snapshots, lambda each: each.job_id)
+        named = {folder for each in self.checkpoints for folder in each.files}
         self.needed = {owner_of(folder, self.known.keys) for folder in named}
+        self.writers = sets_of(self._writers())
 
     def seen(self, key: str) -> JobEvidence:
         """Return what the observation shows of a job, whatever the operator states."""
@@ -116,10 +121,8 @@ class _JobMarker:
         directories = known.directories_of(key)
         scanned = self._scanned(directories)
         known_id = "" if "@" in key else job_id
-        reported = _reported_by(report, settings)
-        own_checkpoints = _own_checkpoints(
-            self.observation.checkpoints, directories, known_id, reported
-        )
+        reported = _own_places(report.facts, settings)
+        own_checkpoints = self._own_checkpoints(directories, known_id, reported)
         return JobEvidence(
             key=key,
             is_collected=any(self.bases[0].contains(directory) for directory in directories),
@@ -135,7 +138,7 @@ class _JobMarker:
             snapshots=self._snapshots_of(key, job_id),
             exported=_checked(self.exported.get(key), own_checkpoints, scanned, report.before),
             ends=self._ends_of(job_id, directories),
-            strangers=self._strangers(key, job_id),
+            strangers=frozenset(self.writers.get(key, set()) - {job_id}),
             clusters_of_id=self.reports.clusters.get(job_id, frozenset()),
             holds_of_id=self.reports.holds.get(job_id, frozenset()),
             changed_elsewhere_at=self.beside.of_job(job_id, directories, own_checkpoints),
@@ -203,24 +206,44 @@ class _JobMarker:
     def _snapshots_of(self, key: str, job_id: JobId) -> tuple[RegistrySnapshot, ...]:
         """Return the snapshots of a job; one that fits no directory of its id counts for all."""
         mine = []
-        for snapshot in self.observation.snapshots:
+        for snapshot in self.snapshots.get(job_id, ()):
             place = place_of(snapshot.checkpoint_dir, self.settings.aliases)
             fitting = {each for each, own in self.known.of_id(job_id).items() if place in own}
-            if snapshot.job_id == job_id and key in (fitting or {key}):
+            if key in (fitting or {key}):
                 mine.append(snapshot)
         return tuple(sorted(mine, key=lambda each: (each.taken_at, each.sequence)))
 
-    def _strangers(self, key: str, own_id: JobId) -> frozenset[str]:
-        found: set[str] = set()
+    def _writers(self) -> Iterator[tuple[str, str]]:
+        """Yield the key of each directory that a living job reports checkpoints in, and its id."""
         for cluster in self.observation.after:
             for job_id, facts in cluster.jobs.items():
-                if job_id == own_id or facts.is_globally_terminal:
-                    continue
-                own = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-                places = places_of(own, self.settings.aliases)
-                if key in (owner_of(each, self.known.keys) for each in places):
-                    found.add(job_id)
-        return frozenset(found)
+                for place in _own_places(
+                    [] if facts.is_globally_terminal else [facts], self.settings
+                ):
+                    if (key := owner_of(place, self.known.keys)) is not None:
+                        yield key, job_id
+
+    def _own_checkpoints(
+        self, directories: Sequence[Location], job_id: str, reported: Collection[Location]
+    ) -> tuple[Checkpoint, ...]:
+        """Return the job's checkpoints, oldest first; only without a directory also reported ones.
+
+        These are what its clusters report, and what has its id if no other job has it.
+        """
+        own = [each for place in directories for each in self.by_directory.get(place, ())]
+        if not directories:
+            own = [
+                each
+                for each in self.checkpoints
+                if each.folder in reported or (job_id and each.job_id == job_id)
+            ]
+        unique = {(str(checkpoint.folder), checkpoint.sha256): checkpoint for checkpoint in own}
+        return tuple(
+            sorted(
+                unique.values(),
+                key=lambda checkpoint: (checkpoint.checkpoint_id, str(checkpoint.folder)),
+            )
+        )
 
 
 def _exported_by_key(
@@ -258,39 +281,12 @@ def _checked(
     return replace(exported, contradiction=why)
 
 
-def _own_checkpoints(
-    checkpoints: Iterable[Checkpoint],
-    directories: Sequence[Location],
-    job_id: str,
-    reported: Collection[Location],
-) -> tuple[Checkpoint, ...]:
-    """Return the job's checkpoints, oldest first; only without a directory also reported ones.
-
-    These are what its clusters report, and what has its id if no other job has it.
-    """
-    own = [
-        checkpoint
-        for checkpoint in checkpoints
-        if checkpoint.directory in directories
-        or (
-            not directories
-            and (checkpoint.folder in reported or (job_id and checkpoint.job_id == job_id))
-        )
-    ]
-    unique = {(str(checkpoint.folder), checkpoint.sha256): checkpoint for checkpoint in own}
-    return tuple(
-        sorted(
-            unique.values(),
-            key=lambda checkpoint: (checkpoint.checkpoint_id, str(checkpoint.folder)),
-        )
-    )
-
-
-def _reported_by(report: JobReport, settings: StorageRootSettings) -> frozenset[Location]:
+def _own_places(facts: Iterable[JobFacts], settings: StorageRootSettings) -> frozenset[Location]:
+    """Return the checkpoints that clusters report of a job, without savepoints."""
     paths = (
         shown.external_path
-        for facts in report.facts
-        for shown in facts.checkpoints
+        for each in facts
+        for shown in each.checkpoints
         if not shown.is_savepoint
     )
     return frozenset(places_of(paths, settings.aliases))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from itertools import chain
@@ -20,6 +20,7 @@ from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import CheckpointFacts, ClusterFacts, JobFacts, shows_no_origin
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot, resolve
+from orphangc.core.groups import grouped
 from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
     RememberedDirectory,
@@ -280,62 +281,77 @@ def _shown_jobs(seen: Observation, marked: Mark) -> Iterator[SeenJob]:
 
     Of a job that it showed at first alone, and without a checkpoint, nothing else knows.
     """
-    savepoints = {one.folder for one in marked.checkpoints if one.is_savepoint}
+    shown = _ShownJobs.of(marked, seen.settings.aliases)
     last = {(each.uri, job_id) for each in seen.after for job_id in each.jobs}
     for is_last, clusters in ((True, seen.after), (False, seen.before)):
         for cluster in clusters:
             for job_id, facts in cluster.jobs.items():
                 if not is_last and (cluster.uri, job_id) in last:
                     continue
-                job = _job(cluster, facts, seen.settings.aliases, savepoints, marked)
+                job = shown.job(cluster, facts)
                 if is_last or (job.is_alive and not job.directories):
                     yield job
 
 
-def _job(  # noqa: PLR0917
-    cluster: ClusterFacts,
-    facts: JobFacts,
-    aliases: Sequence[Alias],
-    savepoints: Collection[Location],
-    marked: Mark,
-) -> SeenJob:
-    paths = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
-    parents = {each.parent for each in places_of(paths, aliases)}
-    bases = places_of(cluster.checkpoint_directories, aliases)
-    restored = facts.restored
-    origin = None if restored is None else place_of(restored.external_path, aliases)
-    return SeenJob(
-        job_id=facts.job_id,
-        by=cluster.uri,
-        is_alive=not facts.is_globally_terminal,
-        status=facts.status,
-        started_at=facts.started_at,
-        directories=tuple(sorted(map(str, parents))),
-        restored=None if restored is None else str(origin or ""),
-        is_from_nothing=shows_no_origin(facts),
-        is_restored_from_savepoint=restored is not None
-        and (restored.is_savepoint or origin in savepoints),
-        stores_in=tuple(sorted({str(each.child(facts.job_id)) for each in bases})),
-        needs=_needs(facts, parents, origin, marked),
-    )
+@dataclass(frozen=True, slots=True)
+class _ShownJobs:
+    """Makes what is remembered of jobs, from answers and from the checkpoints that were read.
 
-
-def _needs(
-    facts: JobFacts, own: Collection[Location], origin: Location | None, marked: Mark
-) -> tuple[str, ...]:
-    """Return the directories whose files a job may need, by its checkpoints or by its origin.
-
-    What it was restored from is all that it has before its first checkpoint.
+    Attributes:
+        around: Checkpoints by their job directory, or the folder around them.
+        at: Checkpoints by their own folder.
     """
-    checkpoints = [one for one in marked.checkpoints if (one.directory or one.folder.parent) in own]
-    if not checkpoints and not own and facts.restored is None:
-        return ()
-    checkpoints = checkpoints or [one for one in marked.checkpoints if one.folder == origin]
-    if not checkpoints:
-        return (UNREAD,)
-    needed = {each for one in checkpoints for each in _depends_on(one, marked.owners.keys)}
-    needed |= {one.directory for one in checkpoints if one.directory is not None}
-    return tuple(sorted(map(str, needed)))
+
+    owners: Mapping[Location, str]
+    aliases: Sequence[Alias]
+    around: Mapping[Location, Sequence[Checkpoint]]
+    at: Mapping[Location, Sequence[Checkpoint]]
+
+    @classmethod
+    def of(cls, marked: Mark, aliases: Sequence[Alias]) -> _ShownJobs:
+        around = grouped(marked.checkpoints, lambda one: one.directory or one.folder.parent)
+        at = grouped(marked.checkpoints, lambda one: one.folder)
+        return cls(marked.owners.keys, aliases, around, at)
+
+    def job(self, cluster: ClusterFacts, facts: JobFacts) -> SeenJob:
+        """Return what a cluster shows of a job."""
+        paths = (each.external_path for each in facts.checkpoints if not each.is_savepoint)
+        parents = {each.parent for each in places_of(paths, self.aliases)}
+        bases = places_of(cluster.checkpoint_directories, self.aliases)
+        restored = facts.restored
+        origin = None if restored is None else place_of(restored.external_path, self.aliases)
+        found = () if origin is None else self.at.get(origin, ())
+        return SeenJob(
+            job_id=facts.job_id,
+            by=cluster.uri,
+            is_alive=not facts.is_globally_terminal,
+            status=facts.status,
+            started_at=facts.started_at,
+            directories=tuple(sorted(map(str, parents))),
+            restored=None if restored is None else str(origin or ""),
+            is_from_nothing=shows_no_origin(facts),
+            is_restored_from_savepoint=restored is not None
+            and (restored.is_savepoint or any(one.is_savepoint for one in found)),
+            stores_in=tuple(sorted({str(each.child(facts.job_id)) for each in bases})),
+            needs=self._needs(parents, found, is_restored=restored is not None),
+        )
+
+    def _needs(
+        self, own: Collection[Location], origin: Sequence[Checkpoint], *, is_restored: bool
+    ) -> tuple[str, ...]:
+        """Return the directories whose files a job may need, by its checkpoints or by its origin.
+
+        What it was restored from is all that it has before its first checkpoint.
+        """
+        checkpoints = [one for place in own for one in self.around.get(place, ())]
+        if not checkpoints and not own and not is_restored:
+            return ()
+        checkpoints = checkpoints or [*origin]
+        if not checkpoints:
+            return (UNREAD,)
+        needed = {each for one in checkpoints for each in _depends_on(one, self.owners)}
+        needed |= {one.directory for one in checkpoints if one.directory is not None}
+        return tuple(sorted(map(str, needed)))
 
 
 def _reports(
