@@ -10,6 +10,7 @@ import re
 
 from flinkstate.places.locations import StoreKind, kind_of
 
+_LONGEST_LINE = 300
 _URL_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}:)?//([^/\s\"]{1,300})@")
 _PASSWORD = r"(?:pass(?:word|wd|phrase)|pwd)"  # noqa: S105 - the word, not one
 _NAME = (
@@ -50,3 +51,13 @@ def _without_user(found: re.Match[str]) -> str:
     scheme, user = found[1] or "", found[2]
     is_of_containers = kind_of(scheme.lower().removesuffix(":")) is StoreKind.CONTAINER
     return found[0] if is_of_containers and ":" not in user else f"{scheme}//"
+
+
+def one_line(err: object) -> str:
+    """Return the message of an error as one short line, without credentials or control characters.
+
+    The name of the error's type stands for a message that is empty.
+    """
+    printable = "".join(each if each.isprintable() else " " for each in str(err))
+    text = redacted(" ".join(printable.split())) or type(err).__name__
+    return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
