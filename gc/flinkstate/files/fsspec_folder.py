@@ -14,7 +14,7 @@ from flinkstate.errors import AbsentStorageError, SettingsError, StorageUnreacha
 from flinkstate.files.host import Host
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES
 from flinkstate.places.locations import Location
-from flinkstate.text.redaction import redacted
+from flinkstate.text.redaction import one_line
 
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
 """Names under which file systems report the store time of a file."""
@@ -49,9 +49,9 @@ def file_system_of(place: Location, options: Mapping[str, Any] | None = None) ->
     try:
         return fsspec.url_to_fs(url, **{**(options or {}), **uncached})  # type: ignore[no-any-return]
     except (ImportError, ValueError) as err:
-        raise SettingsError(f"cannot open {place}: {_one_line(err)}") from err
+        raise SettingsError(f"cannot open {place}: {one_line(err)}") from err
     except Exception as err:
-        raise StorageUnreachableError(f"cannot open {place}: {_one_line(err)}") from err
+        raise StorageUnreachableError(f"cannot open {place}: {one_line(err)}") from err
 
 
 class FsspecFolder:
@@ -174,16 +174,12 @@ class FsspecFolder:
             raise
         except Exception as err:
             raise StorageUnreachableError(
-                f"cannot {action} {self._place.child(name)}: {_one_line(err)}"
+                f"cannot {action} {self._place.child(name)}: {one_line(err)}"
             ) from err
 
 
 def _last(name: object) -> str:
     return str(name).rstrip("/").rpartition("/")[2]
-
-
-def _one_line(err: object) -> str:
-    return redacted(" ".join(str(err).split())) or type(err).__name__
 
 
 FSSPEC = Host(reader=FsspecFolder, writer=FsspecFolder)

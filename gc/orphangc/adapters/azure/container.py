@@ -26,8 +26,9 @@ from azure.storage.blob import BlobProperties, BlobServiceClient, ContainerClien
 from requests.adapters import HTTPAdapter
 
 from flinkstate.places.locations import Location
+from flinkstate.text.redaction import one_line
 from orphangc.adapters.azure.blob_pages import read_page
-from orphangc.adapters.files.translate import host_now, one_line
+from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.object_store.batch_answer import PartAnswer, batch_results
 from orphangc.adapters.object_store.bucket import (
     BucketPage,

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from flinkstate.files.fsspec_folder import file_system_of
 from flinkstate.places.locations import Location
+from flinkstate.text.redaction import one_line
 from orphangc.adapters.files.translate import (
     BatchBuilder,
     checked_parts,
     host_now,
-    one_line,
     to_microseconds,
     unreachable,
 )

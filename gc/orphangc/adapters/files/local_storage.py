@@ -12,14 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from flinkstate.places.locations import Location
+from flinkstate.text.redaction import one_line
 from orphangc.adapters.files.mount_table import store_time
-from orphangc.adapters.files.translate import (
-    BatchBuilder,
-    checked_parts,
-    escaped,
-    one_line,
-    unreachable,
-)
+from orphangc.adapters.files.translate import BatchBuilder, checked_parts, escaped, unreachable
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.core.times.instants import from_microseconds
 from orphangc.errors import StorageUnreachableError

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import pyarrow as pa
 
-from flinkstate.text.redaction import redacted
+from flinkstate.text.redaction import one_line
 from orphangc.core.model.codes import NOT_FOLLOWED
 from orphangc.core.times.instants import (
     EPOCH,
@@ -20,8 +20,6 @@ from orphangc.core.times.instants import (
 )
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
-
-_LONGEST_LINE = 300
 
 
 def host_now() -> datetime:
@@ -42,12 +40,6 @@ def to_microseconds(when: object) -> int | None:
     if isinstance(when, (int, float)) and not isinstance(when, bool):
         return known_microseconds(when * 1_000_000)
     return None
-
-
-def one_line(err: object) -> str:
-    """Return the message of an error as one short line, without credentials."""
-    text = redacted(" ".join(str(err).split())) or type(err).__name__
-    return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…"
 
 
 def unreachable(action: str, err: object) -> StorageUnreachableError:

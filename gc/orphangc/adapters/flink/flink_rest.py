@@ -19,6 +19,7 @@ from typing import TypeVar
 import httpx
 import stamina
 
+from flinkstate.text.redaction import one_line
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.cluster.rest_json import (
     CONFIG_PATH,
@@ -40,7 +41,7 @@ _Answer = TypeVar("_Answer")
 
 _ATTEMPTS = 4
 _MAX_ANSWER_BYTES = 64 << 20
-_MAX_REASON_CHARS = 200
+_MOST_REASON_BYTES = 800
 _NAMING_AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _PLAIN = "identity"
 _HEADERS = {
@@ -245,14 +246,9 @@ def _usable_body(answer: _HttpAnswer, path: str) -> bytes:
 def _reason(err: httpx.RequestError) -> str:
     if isinstance(err, httpx.TimeoutException):
         return "no answer in time"
-    return _one_line(f"{type(err).__name__}: {err}")
+    return one_line(f"{type(err).__name__}: {err}")
 
 
 def _said(body: bytes) -> str:
-    text = body[: 4 * _MAX_REASON_CHARS].decode("utf-8", "replace").split("\\n")[0]
-    return _one_line(text) or "no reason given"
-
-
-def _one_line(text: str) -> str:
-    shown = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(shown.split())[:_MAX_REASON_CHARS]
+    text = body[:_MOST_REASON_BYTES].decode("utf-8", "replace").split("\\n")[0]
+    return one_line(text.strip() or "no reason given")

@@ -17,7 +17,8 @@ from google.auth.transport.requests import AuthorizedSession
 from requests.adapters import HTTPAdapter
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.files.translate import one_line, unreachable
+from flinkstate.text.redaction import one_line
+from orphangc.adapters.files.translate import unreachable
 from orphangc.adapters.object_store.batch_answer import PartAnswer
 from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.storage_options import storage_options

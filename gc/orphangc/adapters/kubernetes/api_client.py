@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 import stamina
 
+from flinkstate.text.redaction import one_line
 from orphangc.errors import RegistryUnavailableError, SettingsError
 
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _ATTEMPTS = 4
-_MAX_REASON_CHARS = 200
 _ADVICE: Mapping[int | None, str] = {
     HTTPStatus.UNAUTHORIZED: ": give a token or a kubeconfig that it accepts",
     HTTPStatus.FORBIDDEN: (
@@ -89,7 +89,7 @@ class KubernetesApi:
                 )
         except (self._config.ConfigException, OSError, ValueError, TypeError, KeyError) as err:
             raise KubernetesProblem(
-                f"no usable access: {_one_line(err)} Set KUBECONFIG, or mount the token of the"
+                f"no usable access: {one_line(err)} Set KUBECONFIG, or mount the token of the"
                 " pod's account",
                 status=None,
             ) from err
@@ -124,12 +124,12 @@ class KubernetesApi:
             passing = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _PASSING
             kind = _PassingProblem if passing else KubernetesProblem
             # the body is left out, for it may repeat the request
-            said = _one_line(err.reason or "no reason given")
+            said = one_line(err.reason or "no reason given")
             raise kind(f"answered {status}: {said}", status=status) from err
         except (self._http_errors.HTTPError, OSError) as err:
             raise _PassingProblem(f"no answer: {_reason(err)}", status=None) from err
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as err:
-            raise KubernetesProblem(f"unusable answer: {_one_line(err)}", status=None) from err
+            raise KubernetesProblem(f"unusable answer: {one_line(err)}", status=None) from err
 
     def listed(self, what: str, where: str, call: Callable[..., Any]) -> list[dict[str, Any]]:
         """Return the items of all pages of a listing as JSON documents, each with a name.
@@ -198,9 +198,4 @@ def unavailable(what: str, err: KubernetesProblem) -> RegistryUnavailableError:
 
 def _reason(err: Exception) -> str:
     name = type(err).__name__
-    return "no answer in time" if "Timeout" in name else _one_line(f"{name}: {err}")
-
-
-def _one_line(text: object) -> str:
-    shown = "".join(char if char.isprintable() else " " for char in str(text))
-    return " ".join(shown.split())[:_MAX_REASON_CHARS]
+    return "no answer in time" if "Timeout" in name else one_line(f"{name}: {err}")

@@ -22,7 +22,8 @@ import pyarrow as pa
 import structlog
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.files.translate import host_now, one_line, unreachable
+from flinkstate.text.redaction import one_line
+from orphangc.adapters.files.translate import host_now, unreachable
 from orphangc.adapters.object_store.answer_clock import DatedAnswer
 from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import NotReportedError, SettingsError, StorageUnreachableError

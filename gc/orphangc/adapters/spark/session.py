@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from flinkstate.text.redaction import one_line
 from orphangc import errors
-from orphangc.adapters.files.translate import one_line
 from orphangc.errors import OrphanGcError, SettingsError
 from orphangc.hidden_modules import show
 

@@ -11,9 +11,9 @@ from typing import NoReturn
 from flinkstate.files.paths import resolved
 from flinkstate.places.checkpoint_names import checkpoint_id_of
 from flinkstate.places.locations import UNREADABLE, Location, canonical
+from flinkstate.text.redaction import one_line
 from orphangc import __version__
 from orphangc.adapters.files.mount_table import mount_of, mounts_below
-from orphangc.adapters.files.translate import one_line
 from orphangc.adapters.open import open_storage
 from orphangc.app.wiring.clock import now
 from orphangc.collect.observe.storage_search import StorageSearch
