@@ -63,7 +63,6 @@ class _ExportedJob:
     unwritten: str | None = None
     seen: set[str] = field(default_factory=set)
     before: frozenset[str] = frozenset()
-    lives: list[tuple[str, datetime]] = field(default_factory=list)
     neighbour: str | None = None
     successor: str | None = None
     repeated: set[str] = field(default_factory=set)
@@ -110,7 +109,6 @@ class _ExportedJob:
         if name >= self.unread_name:
             self.unread = None
         self.repeated.add(snapshot.nonce or "")
-        self.lives.append((snapshot.jm_epoch, snapshot.taken_at))
         return snapshot
 
     def read_owners(self, now: datetime) -> None:
@@ -127,20 +125,13 @@ class _ExportedJob:
     def rival(self) -> str | None:
         """Return the epoch of a JobManager that writes in turn with E1's.
 
-        By their markers both lived at once; by their names they wrote in turn before E1; or it
-        wrote before E1 and after; or E1's wrote after it: more than a new start.
+        By their markers both lived at once, or by the names of all snapshots they wrote in turn,
+        those that came since E1 behind the others whatever their clocks say.
         """
-        own = "" if self.baseline is None else self.baseline.jm_epoch
-        if self.neighbour is not None:
+        if self.neighbour is not None or self.baseline is None:
             return self.neighbour
-        if own and (alternating := rival_among(sorted(self.before), own)) is not None:
-            return alternating
-        last = max((at for epoch, at in self.lives if epoch == own), default=None)
-        for epoch, at in self.lives:
-            has_written = any(epoch_in(name) == epoch for name in self.before)
-            if own not in {"", epoch} and (has_written or (last is not None and last > at)):
-                return epoch
-        return None
+        names = (*sorted(self.before), *sorted(self.seen - self.before))
+        return rival_among(names, self.baseline.jm_epoch)
 
     def _cannot_follow(self, snapshot: RegistrySnapshot) -> bool:
         baseline = self.baseline
