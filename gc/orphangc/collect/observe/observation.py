@@ -364,16 +364,11 @@ def remembered_checkpoints(environment: Environment) -> RememberedContents:
 
     One that cannot be searched, or is gone, ends no run: the memory's own conditions block.
     """
+    search = BaseSearch([], environment.remembered)
     found: list[Checkpoint | UnreadableCheckpoint] = []
-    unreached: dict[Location, str] = {}
-    for storage in environment.remembered:
-        try:
-            read = environment.reader.collect(storage)
-        except OrphanGcError as err:
-            unreached[storage.location] = str(err)
-        else:
-            found += [*read.checkpoints, *read.unreadable]
-    return RememberedContents(tuple(found), unreached)
+    for read in search.ask(environment.reader.collect, NOTHING_READ):
+        found += [*read.checkpoints, *read.unreadable]
+    return RememberedContents(tuple(found), search.unreached)
 
 
 def _begun_handshake(environment: Environment) -> ExporterHandshake:

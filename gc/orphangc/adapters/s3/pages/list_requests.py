@@ -8,7 +8,6 @@ go through botocore.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -110,10 +109,8 @@ class ListRequests:
     def __init__(self, client: S3Client, *, on_request: Callable[[], None]) -> None:
         self._client = client
         self._on_request = on_request
-        self._lock = threading.Lock()
         self._page_size = AdaptivePageSize()
         self._strikes = 0
-        self.through_botocore = 0
         client.on(_BEFORE_ALL_OTHERS, _take_body)
         self._sender = TemplateSender(client, "ListObjectsV2", varying=_NAMES.values())
 
@@ -168,8 +165,6 @@ class ListRequests:
 
     def _through_botocore(self, query: Query) -> bytes:
         self._on_request()
-        with self._lock:
-            self.through_botocore += 1
         try:
             return self.ask(query)[0]
         except _TIMEOUTS:
