@@ -39,12 +39,11 @@ _STYLES: Mapping[ReasonKind, str] = {
 _FATES = {Fate.REFUSED: "bold red", Fate.BLOCKED: "yellow", Fate.CLEAR: "green"}
 
 
-def plan_tables(plan: Plan, breakdown: Breakdown | None = None) -> list[RenderableType]:
+def plan_tables(plan: Plan, breakdown: Breakdown) -> list[RenderableType]:
     """Return a plan as tables: summary, tallies, jobs, and what stops them.
 
     Args:
-        breakdown: Breakdown of the same cycle, if there is one; it counts what is due in blocked
-            jobs.
+        breakdown: Breakdown of the same cycle; it counts what is due in blocked jobs.
     """
     view = plan_view(plan, breakdown)
     parts: list[RenderableType] = [_heading(view), _tallies_table(view)]

@@ -35,13 +35,13 @@ class PlanView(ByKind):
     """A plan in words and numbers.
 
     Attributes:
-        cells: Verdicts by job, area and age; none without a breakdown.
+        cells: Verdicts by job, area and age.
         jobs: Jobs in the order of the plan.
         tombstones: Objects that a sweep lays tombstones for, unless it is deferred.
         deferred: Part of ``tombstones`` in jobs with an unmet condition of the world, which get
-            none; ``None`` if not counted.
+            none.
         due: Objects that ``sweep --delete`` would delete if no job were blocked.
-        due_but_blocked: Part of ``due`` in blocked jobs; ``None`` if not counted.
+        due_but_blocked: Part of ``due`` in blocked jobs.
         extras: What no listing shows.
         hint: What ``expire`` could free.
         statement: What a closed world states.
@@ -57,10 +57,10 @@ class PlanView(ByKind):
     fates: Mapping[Fate, int]
     missing: int
     tombstones: Amount
-    deferred: Amount | None
+    deferred: Amount
     revived: Amount
     due: Amount
-    due_but_blocked: Amount | None
+    due_but_blocked: Amount
     tallies: tuple[Tally, ...]
     areas: tuple[AreaRow, ...]
     extras: tuple[ExtraRow, ...]
@@ -70,8 +70,8 @@ class PlanView(ByKind):
 
     @property
     def deletable(self) -> Amount:
-        """Return what ``sweep --delete`` would delete, as far as it was counted."""
-        back = self.due_but_blocked or Amount()
+        """Return what ``sweep --delete`` would delete."""
+        back = self.due_but_blocked
         return Amount(self.due.objects - back.objects, self.due.bytes - back.bytes)
 
     @property
@@ -82,36 +82,33 @@ class PlanView(ByKind):
         if self.plan.is_wholly_refused:
             return "Every job is refused: nothing would be touched, as it is unknown what is live."
         due, back, later = self.deletable, self.due_but_blocked, self.deferred
-        at_most = "at most " if back is None else ""
-        deletion = f"delete {at_most}{_amount(due)}" if due.objects else "delete nothing"
+        deletion = f"delete {_amount(due)}" if due.objects else "delete nothing"
         sentence = f"A sweep would {_tombstones(self)} and, with --delete, {deletion}."
-        if later is not None and later.objects:
+        if later.objects:
             sentence += (
                 f" {_amount(later)} get no tombstone yet: not all that their jobs rest on was"
                 " found."
             )
-        if back is None:
-            return f"{sentence} Files of blocked jobs stay."
         if back.objects:
-            return f"{sentence} {_amount(back)} more are due in blocked jobs, and stay."
+            sentence += f" {_amount(back)} more are due in blocked jobs, and stay."
         return sentence
 
 
-def plan_view(plan: Plan, breakdown: Breakdown | None = None) -> PlanView:
+def plan_view(plan: Plan, breakdown: Breakdown) -> PlanView:
     """Return a plan in words and numbers.
 
     Args:
         breakdown: Breakdown of the same cycle; it counts what each job holds, and what is due in
             blocked jobs.
     """
-    names, cells = JobNames.of(plan.jobs), None if breakdown is None else breakdown.cells()
-    own = grouped(cells or (), lambda cell: cell.job_id)
+    names, cells = JobNames.of(plan.jobs), breakdown.cells()
+    own = grouped(cells, lambda cell: cell.job_id)
     fates = [fate_of(job) for job in plan.jobs]
     is_blocked, waits = [each is Fate.BLOCKED for each in fates], [*map(is_deferred, plan.jobs)]
     return PlanView(
         plan=plan,
         names=names,
-        cells=cells or (),
+        cells=cells,
         kinds=by_kind(plan.tallies),
         jobs=tuple(
             ShownJob.of(job, own.get(job.job_id, ()) if job.job_id else ()) for job in plan.jobs
@@ -140,9 +137,7 @@ def _with_action(plan: Plan, action: Action) -> Amount:
     return total(tally.amount for tally in plan.tallies if tally.action is action)
 
 
-def _of_jobs(
-    plan: Plan, action: Action, chosen: Sequence[bool], cells: Sequence[Cell] | None
-) -> Amount | None:
+def _of_jobs(plan: Plan, action: Action, chosen: Sequence[bool], cells: Sequence[Cell]) -> Amount:
     """Return the part of an action in the chosen jobs; if all or no jobs are chosen it needs no
     count.
 
@@ -156,17 +151,13 @@ def _of_jobs(
     free -= {job.job_id for job, is_chosen in pairs if is_chosen}
     if not free:
         return amount
-    if cells is None:
-        return None
     own = (cell for cell in cells if cell.action is action)
     return summed(own, lambda cell: cell.job_id not in free).get(True, Amount())
 
 
 def _tombstones(view: PlanView) -> str:
-    back = view.deferred or Amount()
-    number = view.tombstones.objects - back.objects
-    at_most = "at most " if view.deferred is None else ""
-    laid = f"lay {at_most}{counted(number, 'tombstone')}" if number else "lay no tombstones"
+    number = view.tombstones.objects - view.deferred.objects
+    laid = f"lay {counted(number, 'tombstone')}" if number else "lay no tombstones"
     if not view.revived.objects:
         return laid
     return f"{laid}, drop {view.revived.objects:,} of what is in use again"
