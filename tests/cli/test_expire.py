@@ -42,7 +42,7 @@ from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.app.wiring.clock import this_process
 from orphangc.collect.listing.local_engine import LocalEngine
-from orphangc.collect.quarantine import expiry, quarantine
+from orphangc.collect.quarantine import expired_records, expiry, quarantine
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.expired_records import Leftovers
 from orphangc.collect.quarantine.quarantine import ExpiryEvidence, Quarantine
@@ -834,7 +834,7 @@ def test_copies_of_what_cannot_be_restored_go_in_time(chain, monkeypatch) -> Non
     lost.unlink()
     expire(chain)
     assert copies(chain) == 3, "for a month whatever became of the files"
-    monkeypatch.setattr(expiry, "KEPT_FOR", timedelta(0))
+    monkeypatch.setattr(expired_records, "KEPT_FOR", timedelta(0))
     expire(chain)
     assert copies(chain) == 2, "all files of these are stored"
     ran = run("undelete", out)
@@ -844,7 +844,7 @@ def test_copies_of_what_cannot_be_restored_go_in_time(chain, monkeypatch) -> Non
 
 def test_a_copy_of_what_was_put_back_goes_in_time(chain, monkeypatch) -> None:
     run("undelete", expire(chain))
-    monkeypatch.setattr(expiry, "KEPT_FOR", timedelta(0))
+    monkeypatch.setattr(expired_records, "KEPT_FOR", timedelta(0))
     expire(chain)
     assert (copies(chain), chain.names()) == (0, ALL)
 

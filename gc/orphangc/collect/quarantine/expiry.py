@@ -6,10 +6,8 @@ stored. Without an end the state location would grow with every redeploy.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -17,21 +15,17 @@ import structlog
 from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle
-from orphangc.collect.observe.expired_checkpoints import copies_folder, copy_name, record_name
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders, RunStorages
-from orphangc.collect.quarantine.expired_records import Leftovers
+from orphangc.collect.quarantine.expired_records import ExpiredRecords, Leftovers
 from orphangc.collect.quarantine.quarantine import ExpiryEvidence, Quarantine, agreed, is_release
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.collect.runs.planned_run import PlannedRun
 from orphangc.collect.runs.result import exit_code_of_expiry
-from orphangc.collect.state.store import RootState
-from orphangc.collect.world.memory_files import read_memory
 from orphangc.collect.world.recalling import not_kept
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import Outcome
-from orphangc.core.times.instants import shifted
 from orphangc.errors import OrphanGcError, RefusedError
 
 log = structlog.get_logger()
@@ -111,7 +105,12 @@ class Expiry(PlannedRun[LineageCycle]):
         self.result.stopped_by = quarantine.carry_out(wanted)
         self.run.check_goes_on()
         quarantine.leftovers.remove_markers(self.environment.quarantined)
-        self._forget_copies(found)
+        try:
+            removed = quarantine.records.forget_copies(found.cycle.evidence.now)
+        except OrphanGcError as err:  # copies that can restore nothing: the next run tries again
+            log.warning("expiry.copies_left", reason=str(err))
+        else:
+            log.info("expiry.copies_removed", copies=removed)
 
     def exit_code(self, _: LineageCycle) -> int:
         """Return what the expiry amounts to."""
@@ -126,6 +125,7 @@ class Expiry(PlannedRun[LineageCycle]):
         storages = RunStorages(self.environment.storage, self.environment.extra)
         jobs = [job for key, job in known.jobs.items() if known.judged[key].refused is None]
         revalidation = self.revalidation(jobs)
+        records = ExpiredRecords(run.state, self.beside)
         return Quarantine(
             run=run,
             cycle=cycle,
@@ -138,52 +138,7 @@ class Expiry(PlannedRun[LineageCycle]):
                 checkpoints=cycle.mark.checkpoints,
                 at=cycle.evidence.now,
             ),
-            leftovers=Leftovers(
-                storages=storages, state=run.state, cycle=cycle, beside=self.beside
-            ),
-            beside=self.beside,
+            leftovers=Leftovers(storages=storages, cycle=cycle, records=records),
+            records=records,
             record_outcomes=self.record,
         )
-
-    def _forget_copies(self, found: LineageCycle) -> None:
-        """Remove copies that can restore nothing; where that fails, the next run tries again."""
-        try:
-            removed = forget_copies(self.run.state, found.cycle.evidence.now, self.beside)
-        except OrphanGcError as err:
-            log.warning("expiry.copies_left", reason=str(err))
-        else:
-            log.info("expiry.copies_removed", copies=removed)
-
-
-KEPT_FOR = timedelta(days=30)
-"""Time after the end of a quarantine during which a copy stays whatever became of the files."""
-_AT_ONCE = 100
-
-
-def forget_copies(state: RootState, at: datetime, beside: CheckpointFolders) -> int:
-    """Remove copies whose quarantine ended long ago; return how many, or raise ``OrphanGcError``.
-
-    The record stays: it explains why the checkpoint is not there. A copy of which all files are
-    stored stays too, and one that was put back needs none.
-    """
-    present = frozenset(state.files.names(copies_folder(state)))
-    before = shifted(at, -KEPT_FOR)
-    old = [
-        each
-        for each in read_memory(state).memory.expired
-        if copy_name(state, each).rpartition("/")[2] in present
-        and (ended := each.restored_at or each.released_at) is not None
-        and ended < before
-    ]
-    removed = 0
-    for each in sorted(old, key=lambda one: one.expired_at)[:_AT_ONCE]:
-        name = copy_name(state, each)
-        is_useless = each.restored_at is not None
-        data = None if is_useless else state.files.read(name)
-        if data is not None and hashlib.sha256(data).hexdigest() == each.sha256:
-            is_useless = beside.files_of(each, data)[1] is not None
-        if is_useless:
-            state.files.remove(name)
-            state.files.remove(record_name(state, each))
-            removed += 1
-    return removed

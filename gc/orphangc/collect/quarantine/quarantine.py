@@ -26,12 +26,11 @@ from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.observe.expired_checkpoints import copy_name
 from orphangc.collect.observe.reported import Naming, namings
-from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders, RunStorages
-from orphangc.collect.quarantine.expired_records import Leftovers, remember_expired, remove_marker
+from orphangc.collect.quarantine.checkpoint_folders import RunStorages
+from orphangc.collect.quarantine.expired_records import ExpiredRecords, Leftovers
 from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
 from orphangc.collect.revalidate.revalidation import Revalidation
 from orphangc.collect.runs.held_run import HeldRun
-from orphangc.collect.world.memory_files import read_memory
 from orphangc.core.documents.lineage_report import LineageCheckpointPart, LineageReport
 from orphangc.core.lineage.checkpoint_fates import KEPT_BY_POLICY, RetentionReason
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
@@ -139,7 +138,7 @@ class Quarantine:
     evidence: ExpiryEvidence
     clearing: SavepointClearing
     leftovers: Leftovers
-    beside: CheckpointFolders
+    records: ExpiredRecords
     record_outcomes: RecordOutcomes
     _stored: Mapping[str, StoredObject] = field(init=False)
     _facts: dict[str, StoredObject] = field(default_factory=dict)
@@ -185,23 +184,21 @@ class Quarantine:
         Its marker goes first: one without a quarantine shows that the state was set back.
         """
         self.evidence.check(part)
-        expired = read_memory(self.run.state).memory.expired
-        known = {(each.uri, each.sha256): each for each in expired}
+        known = {(each.uri, each.sha256): each for each in self.records.known()}
         records = [known[each.uri, each.sha256] for each in part]
         for each, record in zip(part, records, strict=True):
             self.clearing.clear(each)
-            remove_marker(self.run.state, self.beside, record)
+            self.records.remove_marker(record)
         at = self._now()
-        ended = [each.model_copy(update={"released_at": at}) for each in records]
-        remember_expired(self.run.state, ended)
+        self.records.remember([e.model_copy(update={"released_at": at}) for e in records])
         return [(Outcome.DONE, None, None)] * len(part)
 
     def _expire(self, part: Sequence[LineageCheckpointPart]) -> list[_Done]:
         records = [self._record(each) for each in part]
         copies = [self._copied(each) for each in records]
-        remember_expired(self.run.state, records)
+        self.records.remember(records)
         for each in records:
-            self.beside.mark(each)
+            self.records.folders.mark(each)
         self.evidence.check(part)
         results = [self._taken_away(each) for each in records]
         self._put_back_what_is_named(records, copies)
@@ -240,17 +237,15 @@ class Quarantine:
             self.run.state.halt(reason, first.expired_at)
             problem = RefusedError(reason)
         for record in returned:  # a marker that cannot be removed keeps no other one away
-            remove_marker(self.run.state, self.beside, record)
-            remember_expired(
-                self.run.state, [record.model_copy(update={"restored_at": record.expired_at})]
-            )
+            self.records.remove_marker(record)
+            self.records.remember([record.model_copy(update={"restored_at": record.expired_at})])
         if problem is not None:
             raise problem
 
     def _is_put_back(self, record: ExpiredCheckpoint, data: bytes) -> bool:
         """Put one ``_metadata`` back; return whether it is: one that is not keeps no other away."""
         try:
-            self.beside.put_back(record, data)
+            self.records.folders.put_back(record, data)
         except OrphanGcError as err:
             log.warning("expiry.not_put_back", uri=record.uri, reason=str(err))
             return False

@@ -17,7 +17,7 @@ from orphangc.app.runner.held_plan import held_lock
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
-from orphangc.collect.quarantine.expired_records import expired_of, newest_expired_at, put_back
+from orphangc.collect.quarantine.expired_records import ExpiredRecords
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.restore_deleted import undelete
@@ -107,25 +107,18 @@ def undo_expiry(plan: Plan, places: Collection[str] = ()) -> dict[str, Any]:
     failed: list[dict[str, str]] = []
     warning: str | None = None
     with held_lock(state) as lock, Renewal(lock):
-        undone = partial(
-            put_back,
-            state=state,
-            lock=lock,
-            beside=CheckpointFolders(
-                plan.settings, partial(open_state_files, is_probed=False), open_storage
-            ),
-            now=now,
-        )
-        records = list(expired_of(state, {(each.uri, each.sha256) for each in expiring}))
+        files = partial(open_state_files, is_probed=False)
+        expired = ExpiredRecords(state, CheckpointFolders(plan.settings, files, open_storage))
+        records = expired.of({(each.uri, each.sha256) for each in expiring})
         if places:
-            records = newest_expired_at(state, places)
+            records = expired.newest_at(places)
         for uri in sorted(set(places) - {each.uri for each in records}):
             raise RefusedError(f"no sweep of {plan.root} put {uri} into quarantine")
         if not records:
             raise RefusedError("no sweep of that plan put anything into quarantine")
         for each in records:
             try:
-                keys = undone(each)
+                keys = expired.put_back(each, lock, now)
                 if each.released_at is not None:
                     warning = warning or _halt_warning(state, keys)
             except OrphanGcError as err:
