@@ -97,7 +97,13 @@ def _recorded(
         state = state_of(draft.settings)
         try:
             with held_lock(state, holder=holder) as lock:
-                _go(_ScheduledRun(draft, plans, signals, state, lock, sharing))
+                run = _ScheduledRun(draft, plans, state, lock, sharing)
+                try:
+                    with signals.let_through():
+                        run.go()
+                except (Exception, SystemExit) as err:  # noqa: BLE001 - the record holds it
+                    _note(draft, err)
+                run.record_end()
                 record = _written(draft.finished(now()), state)
         except LockHeldError as err:
             if record is None:
@@ -120,15 +126,6 @@ def _locked(draft: Draft, err: LockHeldError, state: RootState) -> RunRecord:
     except OrphanGcError:
         totals = Totals()
     return record.model_copy(update={"totals": totals_after(totals, record)})
-
-
-def _go(run: _ScheduledRun) -> None:
-    try:
-        with run.signals.let_through():
-            run.go()
-    except (Exception, SystemExit) as err:  # noqa: BLE001 - the record holds it
-        _note(run.draft, err)
-    run.record_end()
 
 
 def _note(draft: Draft, err: BaseException) -> None:
@@ -159,7 +156,6 @@ def _written(record: RunRecord, state: RootState) -> RunRecord:
 class _ScheduledRun:
     draft: Draft
     plans: KeptPlans
-    signals: Signals
     state: RootState
     lock: Lock
     sharing: PassSharing

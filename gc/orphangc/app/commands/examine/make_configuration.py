@@ -55,7 +55,16 @@ def make_configuration(wishes: Wishes, out: Path, *, replaces: bool) -> None:
         raise SettingsError(f"{out} exists: name another file with --out, or replace it: --replace")
     _places(wishes)
     _clusters(wishes)
-    settings = _settings(wishes)
+    settings = settings_from(
+        {
+            "root": wishes.root,
+            "state": wishes.state,
+            "flink_rest": tuple(wishes.flink_rest),
+            "kubernetes_ha": tuple(wishes.namespaces),
+            "extra_roots": tuple(wishes.extra_roots),
+            "ended_job": tuple(wishes.ended_job),
+        }
+    )
     _statements(wishes, settings)
     try:
         out.write_text("".join(f"{line}\n" for line in _lines(wishes)), encoding="utf-8")
@@ -82,13 +91,13 @@ def _places(wishes: Wishes) -> None:
 
 
 def _clusters(wishes: Wishes) -> None:
-    if wishes.is_interactive and not (wishes.flink_rest or wishes.takes_proposals):
-        wishes.flink_rest = _several("Flink REST endpoints of all clusters that write here")
-    if wishes.is_interactive and not (wishes.namespaces or wishes.takes_proposals):
-        wishes.namespaces = _several("Kubernetes namespaces with Flink's HA metadata")
-    if wishes.is_interactive and not (wishes.extra_roots or wishes.takes_proposals):
-        wishes.extra_roots = _several("Savepoint folders, and other storages that may refer here")
-    wishes.extra_roots = [str(located(each)) for each in wishes.extra_roots]
+    clusters = "Flink REST endpoints of all clusters that write here"
+    wishes.flink_rest = _several(wishes, wishes.flink_rest, clusters)
+    namespaces = "Kubernetes namespaces with Flink's HA metadata"
+    wishes.namespaces = _several(wishes, wishes.namespaces, namespaces)
+    extra = "Savepoint folders, and other storages that may refer here"
+    extra_roots = _several(wishes, wishes.extra_roots, extra)
+    wishes.extra_roots = [str(located(each)) for each in extra_roots]
     probes: list[tuple[str, Check]] = [
         *((url, partial(probe_cluster, url, ())) for url in wishes.flink_rest),
         *((each, partial(probe_namespace, each)) for each in wishes.namespaces),
@@ -108,19 +117,6 @@ def _probed(what: str, probe: Check) -> str:
         return f"{what}: {probe()[1]}"
     except OrphanGcError as err:
         return f"{what}: {err}"
-
-
-def _settings(wishes: Wishes) -> StorageRootSettings:
-    return settings_from(
-        {
-            "root": wishes.root,
-            "state": wishes.state,
-            "flink_rest": tuple(wishes.flink_rest),
-            "kubernetes_ha": tuple(wishes.namespaces),
-            "extra_roots": tuple(wishes.extra_roots),
-            "ended_job": tuple(wishes.ended_job),
-        }
-    )
 
 
 def _statements(wishes: Wishes, settings: StorageRootSettings) -> None:
@@ -185,7 +181,9 @@ def _asked(wishes: Wishes, question: str, option: str, proposal: str | None) -> 
             return answer
 
 
-def _several(question: str) -> list[str]:
+def _several(wishes: Wishes, given: list[str], question: str) -> list[str]:
+    if given or wishes.takes_proposals or not wishes.is_interactive:
+        return given
     return _answer(f"{question} (with blanks between; none: empty): ").split()
 
 
