@@ -24,7 +24,6 @@ from orphangc.app.wiring.engines import LOCAL, EngineChoice, settled
 from orphangc.app.wiring.sharing import listed_in_pass
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.collect.expire.assemble_report import lineage_report, unneeded_part
 from orphangc.collect.expire.lineage_cycle import policy_warnings
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -190,11 +189,7 @@ def make_plan(
             engine=engine,
             shared=shared,
         ) as (cycle, environment):
-            if asks_lineages:
-                lineages = lineage_report(cycle, policy, environment)
-                unneeded = lineages.unneeded
-            else:
-                lineages, unneeded = None, unneeded_part(cycle, environment.engine, progress)
+            lineages, unneeded = _lineages(cycle, policy, environment, is_asked=asks_lineages)
         breakdown, digests = _gathered(cycle.decided.sinks, at, folder)
         slips = () if lineages is None else policy_warnings(lineages)
         warnings = (*cycle.plan.warnings, *slips)

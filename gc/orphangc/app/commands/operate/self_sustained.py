@@ -21,6 +21,7 @@ from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.runner.make_plan import opened_cycle
 from orphangc.app.wiring.compose import start_of, state_of
+from orphangc.collect.cycle import Cycle
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.expire.lineage_cycle import DiscardingSink
@@ -103,20 +104,8 @@ def _check(
         shown_progress() as progress,
         opened_cycle(start_of(settings), DiscardingSink, progress) as (cycle, _),
     ):
-        jobs = cycle.known.jobs
-    keys = [key for key, each in jobs.items() if each.job_id == job and each.directories]
-    key = keys[0] if len(keys) == 1 else job
-    if len(keys) > 1:
-        raise RefusedError(
-            f"{len(keys)} directories below {settings.root} are of jobs of the id {job}: name the"
-            f" storage root of one, such as {keys[0]}"
-        )
-    if key not in jobs:
-        raise RefusedError(
-            f"job {job} has no directory below {settings.root}, and no source reports that it runs:"
-            " whether it needs a snapshot cannot be known"
-        )
-    evidence = jobs[key]
+        key = _key_of(job, cycle, settings)
+    evidence = cycle.known.jobs[key]
     for place in asked:
         if any(is_inside(place, directory) for directory in evidence.directories):
             raise SettingsError(f"--snapshot {place} is in the job's own directory")
@@ -146,6 +135,23 @@ def _check(
         "newest_checkpoint_id": newest,
         "looks": [_document(each) for each in checks],
     }, checks
+
+
+def _key_of(job: JobId, cycle: Cycle, settings: StorageRootSettings) -> str:
+    """Return the key of the one job of an id, or raise ``RefusedError``."""
+    jobs = cycle.known.jobs
+    keys = [key for key, each in jobs.items() if each.job_id == job and each.directories]
+    if len(keys) > 1:
+        raise RefusedError(
+            f"{len(keys)} directories below {settings.root} are of jobs of the id {job}: name the"
+            f" storage root of one, such as {keys[0]}"
+        )
+    if not keys and job not in jobs:
+        raise RefusedError(
+            f"job {job} has no directory below {settings.root}, and no source reports that it runs:"
+            " whether it needs a snapshot cannot be known"
+        )
+    return keys[0] if keys else job
 
 
 def _awaited(job: JobEvidence, settings: StorageRootSettings) -> str:
