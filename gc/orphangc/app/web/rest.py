@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from orphangc.app.status.status_store import Status, StatusStore
-from orphangc.app.web.jobs import (
+from orphangc.app.web.jobs_and_runs import (
     UNKNOWN_JOB,
     UNKNOWN_RUN,
     KnownJob,

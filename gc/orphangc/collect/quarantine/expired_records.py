@@ -31,10 +31,8 @@ from orphangc.errors import OrphanGcError, RefusedError
 
 log = structlog.get_logger()
 
-
 KEPT_FOR = timedelta(days=30)
 """Time after the end of a quarantine during which a copy stays whatever became of the files."""
-
 _AT_ONCE = 100
 
 

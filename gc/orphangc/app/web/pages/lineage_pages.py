@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import visible
 from orphangc.app.render.retention.lineage_picture import LineagePicture, drawn
-from orphangc.app.web.jobs import FoundRun
+from orphangc.app.web.jobs_and_runs import FoundRun
 from orphangc.app.web.problem_documents import problem
 from orphangc.core.documents.lineage_report import (
     LINEAGES_FILE,
@@ -69,7 +69,6 @@ def shown_lineages(record: RunRecord) -> ShownLineages:
 
 
 _UNKNOWN = "This run read no such checkpoint."
-
 
 ReadPagePart = Callable[[str, Sequence[str]], str]
 """Reads a checkpoint, with aliases, in bounded time as HTML; see ``Children.page_part``."""

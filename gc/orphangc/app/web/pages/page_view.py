@@ -16,7 +16,7 @@ from orphangc.app.render.reason_groups import KINDS, ByKind, ReasonKind, by_kind
 from orphangc.app.render.shown_names import name_of
 from orphangc.app.render.stops import Fate
 from orphangc.app.status.status_store import RootStatus, Status
-from orphangc.app.web.jobs import Sustained, known_jobs, self_sustained
+from orphangc.app.web.jobs_and_runs import Sustained, known_jobs, self_sustained
 from orphangc.app.web.page_text import minute, span_text
 from orphangc.app.web.pages.attention import mode_of
 from orphangc.core.documents.plan import Tally

@@ -17,7 +17,7 @@ from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import stops
 from orphangc.app.status.status_store import StatusStore
-from orphangc.app.web.jobs import (
+from orphangc.app.web.jobs_and_runs import (
     all_runs,
     found_run,
     job_names,
