@@ -20,9 +20,9 @@ from orphangc.app.web.page_text import (
     MODE_TEXT,
     RESULT_TEXT,
     SUSTAINED_TEXT,
-    minute,
     relative_time,
     span_text,
+    utc_minute,
 )
 
 _ICON = (
@@ -38,7 +38,7 @@ _ROWS = 500
 @cache
 def _environment() -> Environment:
     environment = page_environment("orphangc.app.web", "orphangc.app.render")
-    environment.filters.update(ago=relative_time, minute=minute, span=span_text)
+    environment.filters.update(ago=relative_time, minute=utc_minute, span=span_text)
     environment.globals.update(
         version=__version__,
         advice_about=condition_advice,

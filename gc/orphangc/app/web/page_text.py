@@ -106,7 +106,7 @@ SUSTAINED_TEXT: Mapping[bool | None, tuple[str, Tone, str]] = {
 """Short text, tone, and what follows from the answer."""
 
 
-def minute(at: datetime) -> str:
+def utc_minute(at: datetime) -> str:
     """Return a time in UTC to the minute."""
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 

@@ -17,7 +17,7 @@ from orphangc.app.render.shown_names import name_of
 from orphangc.app.render.stops import Fate
 from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.jobs_and_runs import Sustained, known_jobs, self_sustained
-from orphangc.app.web.page_text import minute, span_text
+from orphangc.app.web.page_text import span_text, utc_minute
 from orphangc.app.web.pages.attention import mode_of
 from orphangc.core.documents.plan import Tally
 from orphangc.core.documents.run_record import JobRecord, RunRecord, TombstonesPart
@@ -274,7 +274,7 @@ class Growth:
         """Return a description of the picture."""
         first, last = self.samples[0], self.samples[-1]
         return (
-            f"Bytes by kind from {minute(first.at)} to {minute(last.at)},"
+            f"Bytes by kind from {utc_minute(first.at)} to {utc_minute(last.at)},"
             f" {len(self.samples)} runs. {self.sentence}"
         )
 
