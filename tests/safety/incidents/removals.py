@@ -684,6 +684,11 @@ def _modes_of_older_jobs(patch: _Patch) -> None:
     patch.setattr(continuation, "_is_given_up", lambda _, newer: newer.is_stateless)
 
 
+def _names_of_resources(patch: _Patch) -> None:
+    """Take any resource that runs a successor for the one that ran the older job (R41)."""
+    patch.setattr(checkpoint_fates, "_goes_on_under_its_name", lambda *_: True)
+
+
 def _resources_of_one_name(patch: _Patch) -> None:
     """Take each resource of a name for the one that was once given up by that name (R41)."""
     facts = lineage_facts.retention_facts

@@ -756,6 +756,39 @@ def test_r41_the_id_of_an_operator_has_one_origin_only_where_both_say_so(
     assert gone == ({"chk-90", "chk-95"} if case in _GOES else set())
 
 
+@pytest.mark.answered_by("names_of_resources", not_for=["of one pair"])
+@pytest.mark.parametrize("colours", ["of one pair", "of none"])
+def test_r41_what_another_resource_continued_stays_but_for_the_other_colour_of_a_pair(
+    jobs, kubernetes, colours
+) -> None:
+    """Blue is gone, and green, which began with a checkpoint of it, has run for 39 days.
+
+    The operator makes a new resource for each colour. The control is a test by another resource.
+    """
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    older = jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    place = jobs.checkpoint(jobs.old, 100, 60 * DAY).parent
+    jobs.checkpoint(jobs.new, 101, HOUR)
+    for job, name, origin in ((jobs.old, "pair-blue", None), (jobs.new, "pair-green", place)):
+        kubernetes.objects.setdefault("flinkdeployments", {}).clear()
+        shown = deployed(job, str(origin or ""), name)
+        if colours == "of one pair":
+            owner = {"kind": "FlinkBlueGreenDeployment", "name": "pair", "uid": "uid-of-pair"}
+            shown["metadata"]["ownerReferences"] = [owner]
+        kubernetes.operate(shown)
+        jobs.server.routes.clear()
+        if origin is None:
+            routes = flink(job, completed=100, started_ms=millis_ago(70 * DAY))
+            jobs.server.routes.update(routes)
+        else:
+            jobs.runs(101, 39 * DAY, (100, origin))
+        jobs.looks()
+    gone = went(jobs.expire("--keep-last", "1", "--ended-for", "0"))
+    if colours == "of none":
+        must_be_there(older)
+    assert gone == ({"chk-90"} if colours == "of one pair" else set())
+
+
 @pytest.mark.answered_by("resources_of_one_name", not_for=["once"])
 @pytest.mark.parametrize("made", ["once", "again"])
 def test_r41_a_name_that_was_given_up_gives_up_nothing_of_the_next_resource_of_that_name(

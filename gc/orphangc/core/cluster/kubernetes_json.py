@@ -43,11 +43,12 @@ from orphangc.errors import RegistryUnavailableError
 HA_SELECTOR = "configmap-type=high-availability"
 """The label that Flink gives to every ConfigMap of its HA services (1.12-2.3)."""
 
+_PAIR = "FlinkBlueGreenDeployment"
 KINDS: Mapping[str, str] = {
     "flinkdeployments": "FlinkDeployment",
     "flinksessionjobs": "FlinkSessionJob",
     "flinkstatesnapshots": "FlinkStateSnapshot",
-    "flinkbluegreendeployments": "FlinkBlueGreenDeployment",
+    "flinkbluegreendeployments": _PAIR,
 }
 """Kind by plural, all of ``flink.apache.org/v1beta1``."""
 
@@ -115,10 +116,9 @@ def kubernetes_facts(
             places.update([each] if isinstance(each, PlaceNamed) else ())
             folders.update([each] if isinstance(each, FolderNamed) else ())
         holds += _resource_holds(leaves, by)
-        metadata = document["metadata"]
-        named = f"{namespace}/{metadata['name']}"
-        identity = f"{kind}/{uid}" if (uid := metadata.get("uid")) else ""
-        names.update(_names(leaves, named, identity))
+        of_kind, bearer = _bearer(kind, document["metadata"])
+        identity = f"{of_kind}/{uid}" if (uid := bearer.get("uid")) else ""
+        names.update(_names(leaves, f"{namespace}/{bearer['name']}", identity))
     return HaFacts(
         uri=f"kubernetes:{namespace}",
         source=EvidenceSource.KUBERNETES,
@@ -137,6 +137,20 @@ def _kind_of(plural: str) -> str:
             " program; who is alive is unknown"
         )
     return KINDS[plural]
+
+
+def _bearer(kind: str, metadata: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return kind and metadata of what a resource's jobs are named after: of a colour, its pair.
+
+    The operator makes a resource for each colour, and another one for each change.
+
+    Source: operator 1.14-1.16, ``BlueGreenKubernetesService.getDependentObjectMeta``.
+    """
+    owners = metadata.get("ownerReferences")
+    for each in owners if isinstance(owners, list) else ():
+        if isinstance(each, Mapping) and each.get("kind") == _PAIR and each.get("name"):
+            return _PAIR, each
+    return kind, metadata
 
 
 def config_map_holds(namespace: str, name: str, keys: Iterable[str]) -> Iterator[Hold]:
