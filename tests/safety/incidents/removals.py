@@ -645,6 +645,11 @@ def _runs_of_successors(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_has_one_origin", lambda *_: True)
 
 
+def _runs_of_older_jobs(patch: _Patch) -> None:
+    """Take all that a job stored before what another one continued for things of one run (R41)."""
+    patch.setattr(lineage_graph.Lineage, "_recurs", lambda *_: False)
+
+
 def _other_beginnings(patch: _Patch) -> None:
     """Take each job for one that began with what a cycle saw it restored from (R41)."""
     patch.setattr(lineage_facts, "_began_otherwise", lambda *_: False)

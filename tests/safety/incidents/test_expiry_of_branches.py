@@ -496,6 +496,28 @@ def test_r41_a_job_that_its_operator_made_again_under_its_id_leaves_the_newest_s
     assert gone == set()
 
 
+@pytest.mark.answered_by("runs_of_older_jobs")
+@pytest.mark.parametrize("again", ["from nothing", "from another"])
+def test_r41_a_job_that_was_made_again_under_its_id_has_the_newest_state_of_its_first_run(
+    jobs, again
+) -> None:
+    """Its cluster lost it at chk-50, it was submitted again, and the second run was continued."""
+    savepoints = [jobs.bed.folder / "elsewhere" / f"savepoint-{name}" for name in "xy"]
+    newest = jobs.checkpoint(jobs.old, 50, 80 * DAY)
+    for began, origin in ((90, (40, savepoints[0])), (75, (30, savepoints[1]))):
+        restored = None if (began, again) == (75, "from nothing") else origin
+        started = millis_ago(began * DAY)
+        routes = flink(jobs.old, completed=50, restored=restored, started_ms=started)
+        jobs.server.routes.update(routes)
+        jobs.looks()
+    jobs.checkpoint(jobs.old, 100, 60 * DAY)
+    jobs.server.routes.clear()
+    jobs.checkpoint(jobs.new, 101, HOUR)
+    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.expire("--keep-last", "1", "--ended-for", "0")
+    must_be_there(newest)
+
+
 @pytest.mark.answered_by("runs_of_one_folder")
 @pytest.mark.parametrize("end", ["continued", "reported"])
 def test_r41_a_folder_that_bears_no_job_id_has_the_newest_state_of_an_earlier_run(

@@ -259,9 +259,14 @@ class Lineage:
         return (key,) if job is None else job.places
 
     def _recurs(self, key: str) -> bool:
+        """Return whether a job may be several runs: by its id, or by what it began with."""
         job = self._jobs.get(key)
         job_id = key.rpartition("/")[2] if job is None else job.job_id
-        return job_id in self.fixed_ids or may_recur(job_id) or (job is not None and job.may_recur)
+        is_reused = job_id in self.fixed_ids or may_recur(job_id)
+        return is_reused or (job is not None and job.may_recur) or self._began_twice(key)
+
+    def _began_twice(self, key: str) -> bool:
+        return len(self._origins.get(key, ())) > 1
 
     def _may_differ(self, key: str) -> bool:
         """Return whether two runs of a job may have begun with two states."""
@@ -287,7 +292,7 @@ class Lineage:
         which run lives is not known.
         """
         newer = self._key_of(edge.newer)
-        return not self._may_differ(newer) and len(self._origins.get(newer, ())) <= 1
+        return not (self._may_differ(newer) or self._began_twice(newer))
 
     def _covers(self, edge: Continuation, checkpoint: LineageCheckpoint) -> bool:
         """Return whether a restore from the run of a checkpoint shows that it was continued (R41).
