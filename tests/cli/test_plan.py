@@ -226,6 +226,18 @@ def test_an_ended_job_leaks_after_its_oldest_checkpoint_too(story) -> None:
     assert plan.blocks(story.job) == ["not_quiet"]
 
 
+def test_a_strange_name_has_the_reason_of_its_area_first(story) -> None:
+    """Rows 2 and 3 of the contract: an area without a proven rule is only reported, whole."""
+    job, root = story.job.folder, story.bed.root
+    reported = [write(job / "taskowned" / name, b"t", 30 * DAY) for name in (UUID_1, "a.tmp")]
+    strange = [write(at / "a.tmp", b"s", 30 * DAY) for at in (job / "shared", job, root)]
+    plan = story.bed.plan("--scope", "shared")
+    assert {plan.verdict(path) for path in reported} == {("keep", "report_only")}
+    assert {plan.verdict(path) for path in strange} == {("keep", "unrecognised")}
+    plan = story.bed.plan()
+    assert plan.verdict(reported[1]) == ("keep", "unrecognised")
+
+
 def test_areas_that_are_not_named_are_reported_and_kept(story) -> None:
     """``--scope`` says what is collected; of a savepoint's folder no rule says anything."""
     job = story.job.folder

@@ -53,11 +53,11 @@ def decide(
     """
     if bounds.is_refused:
         return _JOB_REFUSED
+    if bounds.is_report_only:
+        return _REPORT_ONLY
     if artifact.uuid is None:
         is_unrecognised = artifact.layout is DirectoryLayout.UNRECOGNISED
         return _UNRECOGNISED if is_unrecognised else _REPORT_ONLY
-    if bounds.is_report_only:
-        return _REPORT_ONLY
     if artifact.uuid in live:
         return _REFERENCED if tombstone is None else _REVIVED
     if _is_not_older(artifact.checkpoint_id, bounds):

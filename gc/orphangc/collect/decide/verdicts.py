@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from orphangc.collect.decide.abandoned_savepoints import SAVEPOINTS, AbandonedSavepoints
 from orphangc.core.areas.area import AreaFacts
-from orphangc.core.areas.table import AREAS
+from orphangc.core.areas.table import AREAS, area_at
 from orphangc.core.columns.listing_columns import NO_TIME, Columns, RowKind
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.uuid_set import UuidSet
@@ -152,11 +152,14 @@ class _BoundsRow(NamedTuple):
 
     Attributes:
         key: Key of the collected job that owns the objects, "" if none does.
+        is_open: Whether the objects are judged one by one.
+        is_reported: Whether they are in an area that is only reported.
         area: Area that has bounds of its own, ``None`` for the bounds of the job.
     """
 
     key: str
     is_open: bool
+    is_reported: bool
     is_flat: bool
     area: AreaName | None = None
 
@@ -199,7 +202,7 @@ class DecidePass(ListingPass[Decided]):
             owner=owner,
             bounds=BoundsTable.of(
                 [
-                    job.open[row.area] if row.is_open else job.kept
+                    job.kept if row.is_reported else job.open[row.area]
                     for job, row in zip(jobs, numbers, strict=True)
                 ]
             ),
@@ -239,22 +242,25 @@ class DecidePass(ListingPass[Decided]):
     def _row(self, kind: RowKind) -> _BoundsRow:
         """Return what a kind's objects are compared with (R56).
 
-        They are judged one by one if the area is to be collected and its rule has no objection.
+        They are judged one by one if the area is to be collected and its rule has no objection. A
+        name of no scheme is of the area that it is in.
         """
         if self._is_abandoned(kind):
-            return _BoundsRow(SAVEPOINTS, is_open=True, is_flat=False)
+            return _BoundsRow(SAVEPOINTS, is_open=True, is_reported=False, is_flat=False)
+        area = area_at(kind.place) if kind.area is None else AREAS[kind.area]
         key = self.owners.job_key(kind.place)
         job = None if key is None else self.jobs.get(key)
         if key is None or job is None or job.facts is None:
-            return _BoundsRow("", kind.is_flat, kind.is_flat)
-        is_open = (
-            kind.area is not None
-            and kind.area in self.areas
-            and (not job.spared or kind.area in job.spared)
-            and AREAS[kind.area].objection(job.facts, kind.place) is None
+            return _BoundsRow("", kind.is_flat, area is not None and not kind.is_flat, kind.is_flat)
+        is_closed = area is not None and (
+            area.name not in self.areas
+            or (bool(job.spared) and area.name not in job.spared)
+            or area.objection(job.facts, kind.place) is not None
         )
         own = kind.area if kind.area in job.open else None
-        return _BoundsRow(key, is_open, kind.is_flat, own)
+        return _BoundsRow(
+            key, kind.area is not None and not is_closed, is_closed, kind.is_flat, own
+        )
 
     def _is_abandoned(self, kind: RowKind) -> bool:
         """Return whether objects are files of a savepoint that nothing completes any more (R33)."""

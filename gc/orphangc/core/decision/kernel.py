@@ -149,8 +149,9 @@ def kernel(
     has_id = checkpoint_id != NO_ID
     questions = (
         (bounds.is_refused[owner], Reason.JOB_REFUSED),
+        (bounds.is_report_only[owner], Reason.REPORT_ONLY),
         (_is_unrecognised(columns), Reason.UNRECOGNISED),
-        (~columns.is_artifact | bounds.is_report_only[owner], Reason.REPORT_ONLY),
+        (~columns.is_artifact, Reason.REPORT_ONLY),
         (is_live, Reason.REFERENCED),
         (
             has_id & (checkpoint_id > bounds.newest_older_id[owner]),

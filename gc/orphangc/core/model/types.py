@@ -48,8 +48,8 @@ class Reason(StrEnum):
     """Why; one reason an object, in the order in which ``core.decision.kernel`` asks."""
 
     JOB_REFUSED = "job_refused"
-    UNRECOGNISED = "unrecognised"
     REPORT_ONLY = "report_only"
+    UNRECOGNISED = "unrecognised"
     REFERENCED = "referenced"
     NOT_OLDER_THAN_OLDEST_RETAINED = "not_older_than_oldest_retained"
     TOO_YOUNG = "too_young"
