@@ -694,6 +694,11 @@ def _names_of_resources(patch: _Patch) -> None:
     patch.setattr(checkpoint_fates, "_goes_on_under_its_name", lambda *_: True)
 
 
+def _ids_that_come_back(patch: _Patch) -> None:
+    """Take each run of an id for the one that was once given up by that id (R41)."""
+    patch.setattr(checkpoint_fates, "_recurring", lambda _: frozenset())
+
+
 def _resources_of_one_name(patch: _Patch) -> None:
     """Take each resource of a name for the one that was once given up by that name (R41)."""
     facts = lineage_facts.retention_facts

@@ -839,6 +839,30 @@ def test_r41_a_name_that_was_given_up_gives_up_nothing_of_the_next_resource_of_t
     assert newest.exists() is (made == "again")
 
 
+@pytest.mark.answered_by("ids_that_come_back", not_for=["no"])
+@pytest.mark.parametrize("comes_back", ["by its form", "by a configuration", "no"])
+def test_r41_an_id_that_was_given_up_gives_up_nothing_of_the_next_run_of_that_id(
+    jobs, comes_back
+) -> None:
+    """A policy and a statement are written once, and its next run, stopped, has the only state.
+
+    The control: an id that no other run ever has.
+    """
+    if comes_back == "by its form":
+        jobs.new = Job("0" * 31 + "9", jobs.bed.root / ("0" * 31 + "9"))
+    newest = jobs.checkpoint(jobs.new, 7, 41 * DAY)
+    if comes_back == "by a configuration":
+        jobs.runs(7, 60 * DAY, None)
+        jobs.fixes_its_id(jobs.new)
+        jobs.looks()
+    jobs.server.routes.clear()
+    jobs.server.routes.update(flink(jobs.new, completed=7, status="FAILED"))
+    jobs.expire("--ended-job", jobs.new.id, "--dead", jobs.new.id, "--ended-for", "0")
+    if comes_back != "no":
+        must_be_there(newest)
+    assert newest.exists() is (comes_back != "no")
+
+
 @pytest.mark.answered_by("runs_of_one_folder")
 def test_r41_a_folder_of_many_runs_has_not_the_one_origin_of_one_of_them(jobs, kubernetes) -> None:
     """A later run of that folder began from nothing, and the job that lives continued that one."""

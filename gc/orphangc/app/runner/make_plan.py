@@ -189,7 +189,11 @@ def make_plan(
             engine=engine,
             shared=shared,
         ) as (cycle, environment):
-            lineages, unneeded = _lineages(cycle, policy, environment, is_asked=asks_lineages)
+            if asks_lineages:
+                lineages = lineage_report(cycle, policy, environment)
+                unneeded = lineages.unneeded
+            else:
+                lineages, unneeded = None, unneeded_part(cycle, environment.engine, progress)
         breakdown, digests = _gathered(cycle.decided.sinks, at, folder)
         slips = () if lineages is None else policy_warnings(lineages)
         warnings = (*cycle.plan.warnings, *slips)

@@ -161,8 +161,8 @@ class RetentionFacts:
     Attributes:
         now: Start of the cycle, by the storage's clock.
         hidden: Jobs that may live and whose origin is not known, the youngest one first.
-        unclear: Names that declare nothing dead: two resources bore them, or a job that is not
-            over does, in whatever lineage.
+        unclear: Names that declare nothing dead: two resources bore them, a job that is not over
+            does, in whatever lineage, or they are ids that come back.
     """
 
     now: datetime
@@ -214,11 +214,16 @@ def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[Checkp
     facts = replace(
         facts,
         names=frozenset[str]().union(*(each.names for each in known)),
-        unclear=facts.unclear.union(*living),
+        unclear=facts.unclear.union(*living, _recurring(known)),
     )
     return tuple(
         _fate(checkpoint, lineage, facts) for lineage in known for checkpoint in lineage.checkpoints
     )
+
+
+def _recurring(lineages: Iterable[Lineage]) -> frozenset[str]:
+    """Return the ids that come back: what is said of one may be of an earlier run."""
+    return frozenset[str]().union(*(each.recurring_ids for each in lineages))
 
 
 _Said = tuple[RetentionReason, str]
@@ -371,8 +376,8 @@ def _not_dead(case: _Case) -> _Said | None:
             return RetentionReason.LINEAGE_LIVES, f"job {job.job_id or job.key} is {job.state}"
     for name in sorted(case.facts.unclear & lineage.names & dead):
         why = (
-            f"{name} has a job that is not over, or two resources bore that name: declare it dead"
-            " by the ids of its own jobs"
+            f"{name} is of a job that is not over, of two resources, or an id that comes back:"
+            " declare it dead by ids or by a resource that nothing else bears"
         )
         return RetentionReason.LINEAGE_LIVES, why
     undeclared = None if living else _undeclared(lineage, dead)

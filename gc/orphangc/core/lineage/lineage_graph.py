@@ -133,6 +133,11 @@ class Lineage:
         """Return whether every job of it is proven to be over."""
         return bool(self.jobs) and all(job.is_over for job in self.jobs)
 
+    @property
+    def recurring_ids(self) -> frozenset[str]:
+        """Return the ids of its jobs that another run may bear, too."""
+        return frozenset(job.job_id for job in self.jobs if self._recurs(job.key)) - {""}
+
     def job_at(self, place: str) -> LineageJob | None:
         """Return the job of a place: of a savepoint's folder, the one that it was taken of."""
         if place in self.job_of_place:

@@ -103,7 +103,8 @@ class RetentionPolicy(KeepRules):
     dead: Annotated[tuple[str, ...], BeforeValidator(_not_empty)] = ()
     """Lineages, each by a Kubernetes resource or a job id of it, that are given up: even their
     last checkpoint may go. Of one that is over and has branches, the last job of each must be
-    named. Of one that goes on, what its living jobs did not continue goes if its job is named."""
+    named. Of one that goes on, what its living jobs did not continue goes if its job is named. An
+    id that comes back gives up nothing: it may be of an earlier run."""
     continued: Annotated[dict[str, str], BeforeValidator(_continued)] = Field(default_factory=dict)
     """Job id of a job, and what it continued, where no source shows it: ``OLDER@ID`` (job id and
     checkpoint id), a URI, or ``nothing``. ``OLDER`` alone joins both jobs, and lets nothing go.
