@@ -10,7 +10,7 @@ import stamina
 from contracts.places import FILLED, listed, rows
 from contracts.servers.stub import BUCKET, Answer, error, page
 from orphangc.adapters.open import open_state_files, open_storage
-from orphangc.core.model.types import StoredObject
+from orphangc.core.model.types import ObjectKey, StoredObject
 from orphangc.errors import NotReportedError, SettingsError, StorageUnreachableError
 from support import speed
 
@@ -338,3 +338,15 @@ def test_buckets_without_an_end_are_no_answer(stub):
     stub.answer = answer
     with pytest.raises(StorageUnreachableError, match="followed by itself"):
         opened().buckets()
+
+
+def test_a_redirection_that_names_no_region_is_an_answer(stub):
+    """botocore asked such a store for the region of the bucket without end: a traceback."""
+    stub.answer = lambda _: error("PermanentRedirect", 301)
+    with pytest.raises(StorageUnreachableError, match="PermanentRedirect.*AWS_REGION"):
+        rows(opened())
+    with pytest.raises(StorageUnreachableError, match="PermanentRedirect.*AWS_REGION"):
+        open_state_files(f"s3://{BUCKET}/state").read("x.json")
+    with pytest.raises(StorageUnreachableError, match="301.*AWS_REGION"):
+        opened().stat(ObjectKey("x"))
+    assert len(stub.requests) < 20

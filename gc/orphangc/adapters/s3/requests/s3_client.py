@@ -102,6 +102,7 @@ _HINTS = {
         ("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"),
         "set AWS_REGION to the region of the bucket",
     ),
+    "301": "set AWS_REGION to the region of the bucket; check AWS_ENDPOINT_URL too",
     "RequestTimeTooSkewed": "synchronise the clock of this machine (NTP)",
 }
 """What to check when the store refuses with a code."""
@@ -206,9 +207,18 @@ def _open(options: Mapping[str, Any], attempts: int) -> S3FileSystem:
         opened = S3FileSystem(**named, **uncached, config_kwargs=config, session=session)
         opened.retries = 1  # botocore repeats a request; s3fs would repeat its repetitions
         opened.connect()
+        opened.s3.meta.events.register("before-call.s3.HeadBucket", _asked_for_no_region)
     except (ValueError, TypeError) as err:
         raise SettingsError(_unusable(err)) from err
     return opened
+
+
+def _asked_for_no_region(context: Answer, **_: Any) -> None:
+    """Let a redirected question for the bucket's region be no reason to ask for it once more.
+
+    Of a store that redirects without naming a region botocore asks it without end.
+    """
+    context["s3_redirect"]["redirected"] = True
 
 
 def _unusable(err: Exception) -> str:
