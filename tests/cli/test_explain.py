@@ -51,6 +51,27 @@ def test_a_configuration_says_all_of_the_storage_root(story) -> None:
         assert run("explain", story.orphans[0], "--config", config, *more).code == 2
 
 
+def test_a_key_of_a_plan_is_explained_by_a_configuration(story) -> None:
+    """Reports and logs name keys relative to the storage root; the file of one root needs no more.
+
+    Of several, the one that is meant must be named.
+    """
+    config = story.bed.folder / "orphangc.yaml"
+    root = {"root": str(story.bed.root), "state": str(story.bed.state), "ended_job": ["all"]}
+    key = story.orphans[0].relative_to(story.bed.root)
+    config.write_text(yaml.safe_dump({"storage_roots": [root]}))
+    ran = run("explain", key, "--config", config)
+    assert (ran.code, verdict(ran.json)) == (0, ("tombstone", "orphan"))
+    other = root | {"root": str(story.bed.folder / "other")}
+    config.write_text(yaml.safe_dump({"storage_roots": [other, root]}))
+    ran = run("explain", key, "--config", config)
+    assert (ran.code, "--root" in ran.err) == (2, True)
+    assert verdict(run("explain", key, "--config", config, "--root", story.bed.root).json) == (
+        "tombstone",
+        "orphan",
+    )
+
+
 @pytest.mark.parametrize(
     ("spelling", "how"),
     [

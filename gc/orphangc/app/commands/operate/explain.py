@@ -43,7 +43,7 @@ def explain_key(
     if config is None:
         settings = settings_from({**values, "root": root or _root_of(key)})
     else:
-        settings = _configured(config, root or _root_of(key))
+        settings = _configured(config, key, root)
     relative = escaped(_relative(key, settings))
     found, start = OneVerdict(relative), start_of(settings)
     with (
@@ -62,8 +62,11 @@ def explain_key(
         )
 
 
-def _configured(config: Path, root: str) -> StorageRootSettings:
+def _configured(config: Path, key: str, root: str | None) -> StorageRootSettings:
     roots = load_and_discover(config).configuration.storage_roots
+    if root is None and len(roots) == 1:
+        return roots[0].bare
+    root = root or _root_of(key)
     for each in roots:
         if each.location == canonical(root):
             return each.bare
