@@ -8,6 +8,8 @@ import yaml
 
 from cli.helpers import DAY, Ran, contents, flink, run, write
 from cli.stories import Story
+from cli.stories_on_s3 import use_s3
+from contracts.servers.stub import error, stub_server
 from orphangc.app.wiring.compose import state_of
 from orphangc.core.model.settings import StorageRootSettings
 from support.builders import ago
@@ -96,6 +98,22 @@ def test_what_a_statement_covers_is_said_by_the_command_that_searches_it(story) 
     assert said.startswith("closed world not stated (closed_world, --closed-world)")
     assert "orphangc world --config FILE shows what it covers" in said
     assert str(story.bed.root) not in said
+
+
+def test_one_fault_of_a_storage_is_one_finding(tmp_path, monkeypatch) -> None:
+    """What cannot be listed is examined no further: a wrong key was told eleven times."""
+    with stub_server() as stub:
+        use_s3(monkeypatch, stub.url)
+        stub.answer = lambda _: error("InvalidAccessKeyId", 403)
+        file = tmp_path / "orphangc.yaml"
+        root = {"root": "s3://prod/checkpoints", "state": "s3://ops/orphangc"}
+        file.write_text(yaml.safe_dump({"storage_roots": [root], "plans": str(tmp_path / "p")}))
+        ran = run("doctor", "--config", file, "--output", "json")
+    found = [each for each in ran.json if each["health"] == "bad"]
+    assert (ran.code, [each["check"] for each in found]) == (10, ["list", "state"])
+    listing, state = [each["message"] for each in found]
+    assert "cannot list s3://prod: InvalidAccessKeyId" in listing
+    assert "cannot create" in state, "not that a probe could not be removed again"
 
 
 def test_a_root_without_jobs_and_an_open_world_are_warnings(story) -> None:

@@ -341,12 +341,12 @@ def test_buckets_without_an_end_are_no_answer(stub):
 
 
 def test_a_redirection_that_names_no_region_is_an_answer(stub):
-    """botocore asked such a store for the region of the bucket without end: a traceback."""
+    """Botocore asked such a store for the region of the bucket without end: a traceback."""
     stub.answer = lambda _: error("PermanentRedirect", 301)
-    with pytest.raises(StorageUnreachableError, match="PermanentRedirect.*AWS_REGION"):
+    with pytest.raises(StorageUnreachableError, match=r"PermanentRedirect.*AWS_REGION"):
         rows(opened())
-    with pytest.raises(StorageUnreachableError, match="PermanentRedirect.*AWS_REGION"):
+    with pytest.raises(StorageUnreachableError, match=r"PermanentRedirect.*AWS_REGION"):
         open_state_files(f"s3://{BUCKET}/state").read("x.json")
-    with pytest.raises(StorageUnreachableError, match="301.*AWS_REGION"):
+    with pytest.raises(StorageUnreachableError, match=r"301.*AWS_REGION"):
         opened().stat(ObjectKey("x"))
     assert len(stub.requests) < 20

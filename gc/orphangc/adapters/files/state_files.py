@@ -18,7 +18,7 @@ from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import checked_parts, to_microseconds, unreachable
 from orphangc.core.model.naming import TEMPORARY
 from orphangc.core.times.instants import from_microseconds
-from orphangc.errors import SettingsError
+from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import StateFiles
 
 PROBE = ".orphangc-probe-"
@@ -51,10 +51,14 @@ class ProbedStateFiles(StateFiles):
         """Raise ``SettingsError`` unless the place refuses to create the same name twice."""
         name = f"{PROBE}{uuid.uuid4()}"
         try:
-            if not self._create(name, b"1") or self._create(name, b"2"):
-                raise cannot_lock(self.location, self._why_not)
-        finally:
-            self.remove(name)
+            can_lock = self._create(name, b"1") and not self._create(name, b"2")
+        except StorageUnreachableError:
+            with suppress(StorageUnreachableError):
+                self.remove(name)
+            raise
+        self.remove(name)
+        if not can_lock:
+            raise cannot_lock(self.location, self._why_not)
 
     @abstractmethod
     def _create(self, name: str, data: bytes) -> bool:

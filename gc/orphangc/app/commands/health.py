@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from flinkstate.text.redaction import redacted
-from orphangc.errors import OrphanGcError
+from orphangc.errors import ExitCode, OrphanGcError
 
 
 class CheckStatus(StrEnum):
@@ -37,12 +37,23 @@ class Finding:
 def checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
     """Yield the finding of each check in turn."""
     for name, check in checks.items():
-        try:
-            health, message = check()
-        except OrphanGcError as err:
-            yield bad(root, name, err)
-        else:
-            yield Finding(root, name, health, message)
+        yield _found(root, name, check)
+
+
+def checked_storage(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
+    """Yield the same of one storage; if the first check cannot reach it, only that is told."""
+    for number, finding in enumerate(checked(root, checks)):
+        yield finding
+        if number == 0 and finding.exit_code == ExitCode.UNREACHABLE:
+            return
+
+
+def _found(root: str, name: str, check: Check) -> Finding:
+    try:
+        health, message = check()
+    except OrphanGcError as err:
+        return bad(root, name, err)
+    return Finding(root, name, health, message)
 
 
 def bad(root: str, name: str, err: OrphanGcError) -> Finding:

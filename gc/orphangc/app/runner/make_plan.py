@@ -24,6 +24,7 @@ from orphangc.app.wiring.engines import LOCAL, EngineChoice, settled
 from orphangc.app.wiring.sharing import listed_in_pass
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
+from orphangc.collect.expire.assemble_report import lineage_report, unneeded_part
 from orphangc.collect.expire.lineage_cycle import policy_warnings
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints

@@ -41,8 +41,10 @@ class RunResult(StrEnum):
 
     DONE = "done"
     BLOCKED = "blocked"
-    """It came to its end, and nothing of any job could be deleted. Its plan is done; so is its
-    sweep where nobody has to act, as in a quiet period."""
+    """It came to its end, and nothing of any job could be deleted.
+
+    Its plan is done, and so is its sweep where nobody has to act, as in a quiet period.
+    """
     SOME_DELETES_FAILED = "some_deletes_failed"
     REFUSED = "refused"
     """A guard stopped the work on every job."""

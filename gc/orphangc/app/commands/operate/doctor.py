@@ -29,7 +29,7 @@ from orphangc.app.commands.examine.source_probes import (
     probe_zookeeper,
     search_estimate,
 )
-from orphangc.app.commands.health import Check, CheckStatus, Finding, bad, checked
+from orphangc.app.commands.health import Check, CheckStatus, Finding, bad, checked, checked_storage
 from orphangc.app.commands.world.show import patient, unlisted_cycle_of
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.render.shown_names import JobNames
@@ -112,16 +112,18 @@ def _findings(
     except OrphanGcError as err:
         yield bad(settings.root, "open", err)
         return
-    checks: dict[str, Check] = {
+    of_root: dict[str, Check] = {
         "list": partial(_listing, storage),
         "read": partial(_reading, storage),
         "clock": partial(_clock, storage, settings),
         "undo": partial(_undo, storage),
         "kind": partial(_kind, storage, settings),
-        "search": lambda: (CheckStatus.GOOD, search_estimate(settings)),
-        "state": partial(probe_state, settings),
-        "registry": partial(_registry, settings),
     }
+    of_state: dict[str, Check] = {
+        "state": partial(probe_state, settings),
+        "lock": partial(_lock, settings),
+    }
+    checks: dict[str, Check] = {"registry": partial(_registry, settings)}
     for url in settings.flink_rest:
         checks[f"flink {redacted(url)}"] = partial(
             probe_cluster, url, settings.accept_flink_version
@@ -138,10 +140,18 @@ def _findings(
         }
     except OrphanGcError as err:
         yield bad(settings.root, "exporters", err)
-    checks["lock"] = partial(_lock, settings)
-    checks |= bucket_checks(settings)
+    is_reached = True
+    for storage_checks in (of_root, of_state):
+        found = [*checked_storage(settings.root, storage_checks)]
+        is_reached = is_reached and len(found) == len(storage_checks)
+        yield from found
     yield from checked(settings.root, checks)
-    yield from _collectable(settings, storage, shared, plans)
+    if is_reached:
+        of_both: dict[str, Check] = {
+            "search": lambda: (CheckStatus.GOOD, search_estimate(settings))
+        }
+        yield from checked(settings.root, of_both | bucket_checks(settings))
+        yield from _collectable(settings, storage, shared, plans)
 
 
 def _collectable(
