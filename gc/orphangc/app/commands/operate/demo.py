@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from datetime import timedelta
 from importlib import resources
 from pathlib import Path
@@ -50,17 +50,6 @@ _AGE = timedelta(days=30)
 _ORPHAN_NAMESPACE = uuid.UUID("5c3c7a6e-7d1a-4f8e-9f0a-1f2b3c4d5e6f")
 
 
-@contextmanager
-def _folder(keep: Path | None) -> Iterator[Path]:
-    if keep is not None:
-        PlanDirectory(keep).prepared()
-        keep.mkdir(parents=True, exist_ok=True)
-        yield keep.absolute()
-        return
-    with TemporaryFolder() as name:
-        yield Path(name)
-
-
 def demonstrate(keep: Path | None) -> None:
     """Make a storage, plan, tombstone, sweep, and check that every checkpoint is still complete.
 
@@ -70,7 +59,11 @@ def demonstrate(keep: Path | None) -> None:
     Raises:
         OrphanGcError: A retained checkpoint is incomplete afterwards, or an orphan is left.
     """
-    with _folder(keep) as folder:
+    if keep is not None:
+        PlanDirectory(keep).prepared()
+        keep.mkdir(parents=True, exist_ok=True)
+    with TemporaryFolder() if keep is None else nullcontext(keep.absolute()) as name:
+        folder = Path(name)
         root = folder / "checkpoints"
         orphans = make_storage(root)
         _say(f"1. A checkpoint storage of three jobs, {len(orphans)} orphans in it: {root}")

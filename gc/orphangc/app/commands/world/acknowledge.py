@@ -118,12 +118,9 @@ def _acknowledged_part(config: Path | None, what: str) -> Acknowledgement:
 
 
 def _person() -> str:
-    return f"{_account()}@{this_process().host}"
-
-
-def _account() -> str:
-    """Return the account of this process; that of a container may have no name."""
+    """Return the account and the host of this process; a container's account may have no name."""
     try:
-        return getpass.getuser()
+        account = getpass.getuser()
     except (KeyError, OSError):
-        return "unknown"
+        account = "unknown"
+    return f"{account}@{this_process().host}"
