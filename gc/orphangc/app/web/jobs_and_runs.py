@@ -21,6 +21,7 @@ from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.problem_documents import problem
 from orphangc.core.documents.run_record import JobRecord, RunRecord
 from orphangc.core.documents.self_sustained_record import NamedPart
+from orphangc.core.groups import grouped
 from orphangc.core.model.types import ForeignKind
 
 _GRAVITY = {True: 0, None: 1, False: 2}
@@ -89,14 +90,14 @@ class Sustained:
 
 def known_jobs(status: Status) -> dict[str, list[KnownJob]]:
     """Return the storage roots that know each job, by job id, without files of unknown jobs."""
-    found: dict[str, list[KnownJob]] = {}
-    for root in status.roots:
-        run = root.newest_plan
-        for record in () if run is None else run.jobs:
-            if is_job_id(record.job_id):
-                known = KnownJob(root=root, run=run, record=record)  # type: ignore[arg-type]
-                found.setdefault(record.job_id, []).append(known)
-    return found
+    found = (
+        KnownJob(root=root, run=run, record=record)
+        for root in status.roots
+        if (run := root.newest_plan) is not None
+        for record in run.jobs
+        if is_job_id(record.job_id)
+    )
+    return grouped(found, lambda known: known.record.job_id)
 
 
 def job_names(status: Status) -> JobNames:

@@ -17,6 +17,7 @@ from orphangc.collect.observe.storage_search import FoundInStorage, StorageSearc
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
+from orphangc.core.groups import grouped
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker, markers_in
 from orphangc.core.model.naming import job_id_of
 from orphangc.core.model.settings import StorageRootSettings
@@ -79,10 +80,7 @@ class SnapshotWorld:
         seen = {place for each in self.storages for place in each.directories}
         for base, part in zip(self.bases, self.parts, strict=True):
             seen.update(map(base.child, part.scan.directories))
-        found: dict[str, list[Location]] = {}
-        for place in sorted(seen, key=str):
-            found.setdefault(job_id_of(place), []).append(place)
-        return found
+        return grouped(sorted(seen, key=str), job_id_of)
 
     @property
     def unreadable(self) -> list[UnreadableCheckpoint]:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from flinkstate.files.paths import spellings
-from flinkstate.places.locations import Location, canonical
+from flinkstate.places.locations import canonical
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.expired_checkpoints import (
     ExpiredMetadata,
@@ -23,6 +23,7 @@ from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders, Ru
 from orphangc.collect.state.lock import Lock
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import keep_records, read_memory, write_memory
+from orphangc.core.groups import sets_of
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint, ExpiryMarker
 from orphangc.core.model.joined_facts import table
 from orphangc.core.model.types import ObjectKey
@@ -182,9 +183,7 @@ class Leftovers:
         folders = [each.folder for each in quarantined]
         folders += [canonical(e.uri) for e in self.records.known() if e.is_in_quarantine]
         kept = frozenset().union(*map(spellings, folders))
-        left: dict[Location, set[str]] = {}
-        for each in filter(self._is_ours, self.cycle.expiries):
-            left.setdefault(each.folder, set()).add(each.state)
+        left = sets_of((e.folder, e.state) for e in self.cycle.expiries if self._is_ours(e))
         for folder, states in left.items():
             try:
                 own = states if kept.isdisjoint(spellings(folder)) else ()
