@@ -120,14 +120,10 @@ def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
         for each in records
     )
     columns = ("storage root", "result", "mode", "orphans", "tombstones", "deleted")
-    lines = (*_reasons(records), *map(_verdict, records))
-    return [text_table(columns, rows), *(as_text(line) for line in lines if line)]
-
-
-def _reasons(records: Sequence[RunRecord]) -> Iterator[str]:
-    for each in records:
-        if why := each.error or each.effective_mode_reason:
-            yield f"{each.result}: {each.root}: {why}"
+    reasons = ((each, each.error or each.effective_mode_reason) for each in records)
+    lines = [f"{each.result}: {each.root}: {why}" for each, why in reasons if why]
+    lines += filter(None, map(_verdict, records))
+    return [text_table(columns, rows), *(as_text(line) for line in lines)]
 
 
 def interrupted(records: Sequence[RunRecord]) -> str:

@@ -81,10 +81,9 @@ def write_textfile(configuration: Configuration, records: Sequence[RunRecord]) -
     ran = {record.root: record for record in records}
     for root in configuration.storage_roots:
         record = ran.get(root.root)
-        for each in _before(root) if record is None or record.plan_id is None else ():
+        before = _before(root) if record is None or record.plan_id is None else []
+        for each in [*before, *([] if record is None else [record])]:
             metrics.restore(root.root, each)
-        if record is not None:
-            metrics.restore(root.root, record)
     _tried("metrics.not_written", lambda: write_to_textfile(str(path), metrics.registry))
 
 

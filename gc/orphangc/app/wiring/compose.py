@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -48,22 +48,19 @@ from orphangc.core.model.types import JobId
 from orphangc.core.times.instants import shifted
 from orphangc.core.world.known_states import KnownState
 from orphangc.errors import RefusedError, SettingsError
-from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
+from orphangc.ports import ClusterClient, HaMetadata, Progress, StateFiles, Storage
 from orphangc.ports.engine import Engine
 
 REST_TIMEOUT = timedelta(seconds=30)
 _STREAMS = 32
 
 
-def default_state(root: Location) -> Location:
-    """Return the default state location of a storage root: below this user's state folder."""
-    digest = hashlib.sha256(str(resolved(root)).encode()).hexdigest()[:16]
-    return canonical(str(user_state_path("orphangc") / digest))
-
-
 def state_place(settings: StorageRootSettings) -> Location:
-    """Return the state location of a storage root."""
-    return settings.state_location or default_state(settings.location)
+    """Return the state location of a storage root; by default below this user's state folder."""
+    if settings.state_location is not None:
+        return settings.state_location
+    digest = hashlib.sha256(str(resolved(settings.location)).encode()).hexdigest()[:16]
+    return canonical(str(user_state_path("orphangc") / digest))
 
 
 def state_of(settings: StorageRootSettings) -> RootState:
@@ -116,7 +113,7 @@ def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
     return [each for each in found if each.jobs()]
 
 
-def with_proof(storage: Storage, state: Location) -> Storage:
+def with_proof(storage: Storage, state: StateFiles) -> Storage:
     """Return a storage that counts as tested if the state location holds a proof of it (R27).
 
     A proof by another version of orphangc or of the storage's client proves nothing.
@@ -128,15 +125,17 @@ def with_proof(storage: Storage, state: Location) -> Storage:
         return storage
     from orphangc.collect.state.storage_proof import read_proof  # noqa: PLC0415 - rarely used
 
-    proof = read_proof(open_state_files(state), storage.location)
+    proof = read_proof(state, storage.location)
     if proof is not None and proof.is_of(storage.location, __version__, storage.client):
         storage.is_tested, storage.proof = True, proof.words(now())
     return storage
 
 
-def _storage_root(settings: StorageRootSettings, state: Location, *, is_planning: bool) -> Storage:
+def _storage_root(
+    settings: StorageRootSettings, state: StateFiles, *, is_planning: bool
+) -> Storage:
     shows_all = is_planning and settings.inventory is None
-    storage = open_storage(settings.location, state=state, shows_all=shows_all)
+    storage = open_storage(settings.location, state=state.location, shows_all=shows_all)
     storage = with_proof(storage, state)
     if settings.inventory is None or not is_planning:
         return storage
@@ -172,7 +171,7 @@ def opened(
     """
     settings, state, before = start.settings, start.state, start.before
     memory, shows_all = before.memory, is_planning and settings.inventory is None
-    root = _storage_root(settings, state.files.location, is_planning=is_planning)
+    root = _storage_root(settings, state.files, is_planning=is_planning)
     siblings, remembered = searched_beside(settings, state, memory, root)
     storage = listing(root) if callable(listing) else root
     hides = root.has_hidden and (is_planning or settings.abort_uploads)
@@ -244,33 +243,26 @@ def flink_clusters(settings: StorageRootSettings) -> list[ClusterClient]:
 
 def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:
     """Return the sources of jobs that have not ended; ``SettingsError`` without their extra."""
-    namespaces = dict.fromkeys(settings.kubernetes_ha)
-    ensembles = dict.fromkeys(settings.zookeeper_ha)
-    found: list[HaMetadata] = []
-    if namespaces:
-        from orphangc.adapters.flink.ha_metadata import KubernetesHa  # noqa: PLC0415
+    namespaces, ensembles = map(dict.fromkeys, (settings.kubernetes_ha, settings.zookeeper_ha))
+    if not namespaces and not ensembles:
+        return []
+    from orphangc.adapters.flink.ha_metadata import KubernetesHa, ZooKeeperHa  # noqa: PLC0415
 
-        found += [KubernetesHa(each, timeout=REST_TIMEOUT) for each in namespaces]
-    if ensembles:
-        from orphangc.adapters.flink.ha_metadata import ZooKeeperHa  # noqa: PLC0415
-
-        found += [ZooKeeperHa(each, timeout=REST_TIMEOUT) for each in ensembles]
-    return found
-
-
-def _engine(
-    storage: Storage, choice: EngineChoice, listing: object
-) -> AbstractContextManager[Engine]:
-    if not choice.is_spark:  # as for an earlier listing, which this process reads
-        return _local_engine(storage, listing if isinstance(listing, Path) else None)
-    from orphangc.adapters.spark.spark_engine import opened_spark_engine  # noqa: PLC0415 - with Spark
-
-    return opened_spark_engine(storage.location, choice.work)
+    return [
+        *(KubernetesHa(each, timeout=REST_TIMEOUT) for each in namespaces),
+        *(ZooKeeperHa(each, timeout=REST_TIMEOUT) for each in ensembles),
+    ]
 
 
 @contextmanager
-def _local_engine(storage: Storage, listing: Path | None) -> Iterator[Engine]:
-    kept = None if listing is None else _kept_in(listing, storage)
+def _engine(storage: Storage, choice: EngineChoice, listing: object) -> Iterator[Engine]:
+    if choice.is_spark:  # not for an earlier listing, which this process reads
+        from orphangc.adapters.spark.spark_engine import opened_spark_engine  # noqa: PLC0415 - with Spark
+
+        with opened_spark_engine(storage.location, choice.work) as engine:
+            yield engine
+        return
+    kept = _kept_in(listing, storage) if isinstance(listing, Path) else None
     with ArrowSpool(kept) as spool, tempfile.TemporaryFile(prefix="orphangc-") as scratch:
         yield LocalEngine(spool, storage.location.name, streams=_STREAMS, scratch=scratch)
 

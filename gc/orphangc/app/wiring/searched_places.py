@@ -44,6 +44,34 @@ class UnopenedStorage(Storage):
     objects = pages = folder = read = part = stat = delete = now = _raise
 
 
+class _Beside:
+    """Storages beside those that are searched already, each place once, whatever its spelling."""
+
+    def __init__(self, known: Iterable[Location]) -> None:
+        self.storages: list[Storage] = []
+        self._known = [resolved(each) for each in known]
+
+    def open(self, place: Location, *, is_stated_empty: bool = False) -> None:
+        """Open a place, unless it is inside one that is searched.
+
+        One that is stated to be empty is opened so that the statement is checked. Where it cannot
+        be listed, that statement is all there is, and it is of exactly this place.
+        """
+        here = resolved(place)
+        if any(each.contains(here) for each in self._known):
+            return
+        try:
+            storage = open_storage(place)
+            if is_stated_empty:
+                storage.folder("")
+        except OrphanGcError as err:
+            if is_stated_empty:
+                return
+            storage = UnopenedStorage(place, str(err))
+        self._known.append(here)
+        self.storages.append(storage)
+
+
 def searched_beside(
     settings: StorageRootSettings, state: RootState, memory: WorldMemory, storage: Storage
 ) -> tuple[list[Storage], list[Storage]]:
@@ -53,14 +81,13 @@ def searched_beside(
         StorageUnreachableError: The state location cannot be listed or read.
     """
     siblings = _siblings_of(settings, state, storage)
-    known = list(settings.own_places)
-    known += [storage.location for storage in siblings]
+    known = [*settings.own_places, *(each.location for each in siblings)]
     if settings.search is SearchScope.STORAGE:
         known += _storages_in(memory, settings)
-    remembered: list[Storage] = []
+    remembered = _Beside(known)
     for place in outside_directories(memory):
-        _add_sibling(place, known, remembered)
-    return siblings, remembered
+        remembered.open(place)
+    return siblings, remembered.storages
 
 
 def storage_search(
@@ -168,37 +195,20 @@ def _siblings_of(
     Raises:
         StorageUnreachableError: The state location cannot be listed or read.
     """
-    known = list(settings.own_places)
-    chosen: list[Storage] = []
+    found = _Beside(settings.own_places)
     unsearched = {e for e in map(canonical, settings.without_checkpoints) if not place_here(e)}
     for place in (*settings.other_roots, *_around_job_directory(storage)):
         if place not in unsearched:  # the search of storages has the rule for what is not here
-            _add_sibling(place, known, chosen)
+            found.open(place)
     for bound in bound_roots(state.files):
         if bound.root is None:
             reason = f"no file of {bound.folder} says whose state it is: repair or remove it"
-            chosen.append(UnopenedStorage(bound.folder, reason))
+            found.storages.append(UnopenedStorage(bound.folder, reason))
         else:
-            _add_sibling(bound.root, known, chosen)
+            found.open(bound.root)
     for place in map(canonical, settings.empty_roots):
-        _add_stated_empty(place, known, chosen)
-    return chosen
-
-
-def _add_stated_empty(place: Location, known: list[Location], chosen: list[Storage]) -> None:
-    """Open a place that is stated to be empty, so that the statement is checked.
-
-    Where it cannot be listed, that statement is all there is, and it is of exactly this place.
-    """
-    if _is_searched(place, known):
-        return
-    try:
-        storage = open_storage(place)
-        storage.folder("")
-    except OrphanGcError:
-        return
-    known.append(place)
-    chosen.append(storage)
+        found.open(place, is_stated_empty=True)
+    return found.storages
 
 
 def _around_job_directory(storage: Storage) -> list[Location]:
@@ -213,19 +223,3 @@ def _around_job_directory(storage: Storage) -> list[Location]:
     folders = storage.folder("").folders
     is_job_directory = any(name == SHARED or checkpoint_id_of(name) is not None for name in folders)
     return [root.parent] if is_job_directory else []
-
-
-def _is_searched(place: Location, known: Iterable[Location]) -> bool:
-    """Return whether a place is inside one that is searched already, whatever its spelling."""
-    return any(resolved(each).contains(resolved(place)) for each in known)
-
-
-def _add_sibling(place: Location, known: list[Location], chosen: list[Storage]) -> None:
-    """Open a place, unless it is inside one that is searched already, whatever its spelling."""
-    if _is_searched(place, known):
-        return
-    known.append(place)
-    try:
-        chosen.append(open_storage(place))
-    except OrphanGcError as err:
-        chosen.append(UnopenedStorage(place, str(err)))

@@ -20,7 +20,7 @@ from flinkstate.places.locations import Location
 from flinkstate.tables.printing import followed
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import counted, visible
-from orphangc.adapters.open import BUCKETS, open_storage
+from orphangc.adapters.open import BUCKETS, open_state_files, open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
 from orphangc.app.commands.examine.source_probes import (
     probe_cluster,
@@ -108,7 +108,7 @@ def _findings(
 ) -> Iterator[Finding]:
     try:
         state = state_place(settings)
-        storage = with_proof(open_storage(settings.location, state=state), state)
+        storage = with_proof(open_storage(settings.location, state=state), open_state_files(state))
     except OrphanGcError as err:
         yield bad(settings.root, "open", err)
         return
