@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from orphangc.core.columns.marked_listing import MarkedRows
-from orphangc.core.columns.sorted_uuids import SortedUuids, in_order
+from orphangc.core.columns.sorted_uuids import Numbers, SortedUuids, least_type, numbered
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.ports.engine import ListingPass
 
 _Words = npt.NDArray[np.uint64]
-_Groups = npt.NDArray[np.signedinteger]
 
 _NONE = np.empty(0, np.int8)
 _SHARED = -1
@@ -30,7 +29,7 @@ class NamedFiles:
     """
 
     uuids: SortedUuids
-    group: _Groups
+    group: Numbers
 
     @classmethod
     def of(cls, checkpoints: Iterable[tuple[Checkpoint, int]]) -> NamedFiles:
@@ -50,7 +49,12 @@ class NamedFiles:
         Args:
             divisions: Group of each checkpoint, for each division.
         """
-        uuids, maker, starts = _sorted(checkpoints)
+        named = [
+            (number, *names.uuids)
+            for number, checkpoint in enumerate(checkpoints)
+            for names in checkpoint.files.values()
+        ]
+        uuids, maker, starts = numbered(named, len(checkpoints))
         if not len(starts):
             return [cls(uuids=uuids, group=_NONE) for _ in divisions]
         return [cls(uuids=uuids, group=_only(groups, maker, starts)) for groups in divisions]
@@ -77,42 +81,11 @@ class NamedFiles:
         return bool(is_there.all() and (self.group[at] != _SHARED).all())
 
 
-def _sorted(checkpoints: Sequence[Checkpoint]) -> tuple[SortedUuids, _Groups, npt.NDArray[np.intp]]:
-    """Return the UUIDs that checkpoints name, each once, and the numbers of those that name each.
-
-    The third value is where the numbers of each UUID start. A column is sorted after the other,
-    for they may be large.
-    """
-    named = [
-        (number, *names.uuids)
-        for number, checkpoint in enumerate(checkpoints)
-        for names in checkpoint.files.values()
-    ]
-    hi = np.concatenate([np.empty(0, np.uint64), *(hi for _, hi, _ in named)])
-    lo = np.concatenate([np.empty(0, np.uint64), *(lo for _, _, lo in named)])
-    rows = in_order(hi, lo)
-    hi = hi[rows]
-    lo = lo[rows]
-    numbers = np.array([number for number, _, _ in named], _least_type(len(checkpoints)))
-    maker = np.repeat(numbers, np.array([len(each) for _, each, _ in named], np.intp))[rows]
-    del rows
-    is_new = np.ones(len(hi), np.bool_)
-    is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
-    hi = hi[is_new]
-    lo = lo[is_new]
-    return SortedUuids(hi, lo), maker, np.flatnonzero(is_new)
-
-
-def _only(groups: Sequence[int], maker: _Groups, starts: npt.NDArray[np.intp]) -> _Groups:
-    group = np.array(groups, _least_type(max(groups) + 1))[maker]
+def _only(groups: Sequence[int], maker: Numbers, starts: npt.NDArray[np.intp]) -> Numbers:
+    group = np.array(groups, least_type(max(groups) + 1))[maker]
     least, most = np.minimum.reduceat(group, starts), np.maximum.reduceat(group, starts)
     least[least != most] = _SHARED
     return least
-
-
-def _least_type(count: int) -> np.dtype[np.signedinteger]:
-    """Return the smallest type of the numbers from -1 to below a count: a file has six of them."""
-    return np.min_scalar_type(-max(count, 1))
 
 
 @dataclass(slots=True)

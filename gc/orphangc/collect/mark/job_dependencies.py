@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from flinkstate.places.locations import Location, place_of, places_of
 from orphangc.collect.mark.evidence_of_jobs import owner_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.columns.sorted_uuids import numbered
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
@@ -19,6 +20,8 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
 
 _Words = npt.NDArray[np.uint64]
+_MOST_AT_ONCE = 1 << 20
+"""UUIDs that are sorted together: 32 MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +58,10 @@ def dependencies_of(
     """
     by_folder = {checkpoint.folder: checkpoint for checkpoint in marked.checkpoints}
     states = {key: _State.of(job, settings, by_folder) for key, job in marked.jobs.items()}
+    holders = _holders(states, held)
     return {
         key: JobDependencies(
-            jobs=_depends_on(job, marked, held, states[key]),
+            jobs=_depends_on(job, marked, holders[key], states[key]),
             is_origin_unread=states[key].is_origin_unread,
         )
         for key, job in marked.jobs.items()
@@ -93,15 +97,50 @@ class _State:
 
 
 def _depends_on(
-    job: JobEvidence, marked: Mark, held: Mapping[str, UuidSet], state: _State
+    job: JobEvidence, marked: Mark, holders: Collection[str], state: _State
 ) -> frozenset[str]:
     exported = job.exported
     if exported is not None and (exported.unread is not None or not exported.snapshots):
         return frozenset(marked.jobs.keys() - {job.key})
     owners = marked.owners.keys
     fed = {owner for folder in state.folders if (owner := owner_of(folder, owners)) is not None}
-    fed |= {key for key, its in held.items() if any(its.contains(*n).any() for n in state.uuids)}
-    return frozenset(fed - {job.key})
+    return frozenset(fed.union(holders) - {job.key})
+
+
+def _holders(
+    states: Mapping[str, _State], held: Mapping[str, UuidSet]
+) -> Mapping[str, Collection[str]]:
+    """Return the jobs whose ``shared/`` holds files of each job's state, by the job's key.
+
+    Several of them are searched at once, as far as their UUIDs are not too many to sort aside.
+    """
+    found: dict[str, set[str]] = {key: set() for key in states}
+    for keys in _some_at_once(held if states else {}):
+        parts = [(number, *held[key].columns()) for number, key in enumerate(keys)]
+        uuids, owner, starts = numbered(parts, len(keys))
+        bounds = np.append(starts, len(owner))
+        for state, holders in zip(states.values(), found.values(), strict=True):
+            for hi, lo in state.uuids:
+                at, is_there = uuids.find(hi, lo)
+                at = np.unique(at[is_there])
+                numbers = {*np.unique(owner[bounds[at]]).tolist()}
+                for each in at[bounds[at + 1] - bounds[at] > 1]:  # few: a copy has their names
+                    numbers.update(owner[bounds[each] : bounds[each + 1]].tolist())
+                holders.update(keys[number] for number in numbers)
+    return found
+
+
+def _some_at_once(held: Mapping[str, UuidSet]) -> Iterator[list[str]]:
+    some: list[str] = []
+    count = 0
+    for key, uuids in held.items():
+        if some and count + len(uuids) > _MOST_AT_ONCE:
+            yield some
+            some, count = [], 0
+        some.append(key)
+        count += len(uuids)
+    if some:
+        yield some
 
 
 def _is_replaced(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import numpy.typing as npt
 _Words = npt.NDArray[np.uint64]
 _Mask = npt.NDArray[np.bool_]
 _Rows = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.signedinteger]
 
 _ENTRIES_PER_START = 8  # half a byte of directory an entry, and three or four steps a look-up
 _PAGE = 1 << 13
@@ -33,6 +34,37 @@ def distinct(hi: _Words, lo: _Words) -> tuple[_Words, _Words]:
     is_new = np.ones(len(hi), np.bool_)
     is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
     return hi[is_new], lo[is_new]
+
+
+def numbered(
+    parts: Sequence[tuple[int, _Words, _Words]], count: int
+) -> tuple[SortedUuids, Numbers, _Rows]:
+    """Return the UUIDs of some parts, each once, and the numbers of the parts that have each.
+
+    The third value is where the numbers of each UUID start. A column is sorted after the other,
+    for they may be large.
+
+    Args:
+        count: More than any number.
+    """
+    hi = np.concatenate([np.empty(0, np.uint64), *(hi for _, hi, _ in parts)])
+    lo = np.concatenate([np.empty(0, np.uint64), *(lo for _, _, lo in parts)])
+    rows = in_order(hi, lo)
+    hi = hi[rows]
+    lo = lo[rows]
+    numbers = np.array([number for number, _, _ in parts], least_type(count))
+    numbers = np.repeat(numbers, np.array([len(each) for _, each, _ in parts], np.intp))[rows]
+    del rows
+    is_new = np.ones(len(hi), np.bool_)
+    is_new[1:] = (hi[1:] != hi[:-1]) | (lo[1:] != lo[:-1])
+    hi = hi[is_new]
+    lo = lo[is_new]
+    return SortedUuids(hi, lo), numbers, np.flatnonzero(is_new)
+
+
+def least_type(count: int) -> np.dtype[np.signedinteger]:
+    """Return the smallest type of the numbers from -1 to below a count: a file has six of them."""
+    return np.min_scalar_type(-max(count, 1))
 
 
 class SortedUuids:

@@ -5,10 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
+from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import Mark, mark
 from orphangc.collect.observe.checkpoints import CheckpointScan, CheckpointsRead, _ids
 from orphangc.collect.observe.observation import Observation
 from orphangc.collect.world.sighted import _jobs
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.memory.sighting import SeenJob
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
@@ -84,7 +86,17 @@ def shown(seen: Observation) -> Callable[[], list[SeenJob]]:
     return lambda: list(_jobs(seen, found, found.jobs.values()))
 
 
-@pytest.mark.parametrize("work", [lambda seen: lambda: marked(seen), shown], ids=["mark", "memory"])
+def depending(seen: Observation) -> Callable[[], object]:
+    """Return what finds the jobs in whose ``shared/`` each job has files: in its own alone."""
+    found = marked(seen)
+    names = {e.job_id: UuidSet({e.job_id.encode()[:16]}) for e in found.jobs.values()}
+    return lambda: dependencies_of(found, seen.settings, names)
+
+
+WORK = {"mark": lambda seen: lambda: marked(seen), "memory": shown, "needs": depending}
+
+
+@pytest.mark.parametrize("work", [*WORK.values()], ids=[*WORK])
 def test_what_a_job_takes_does_not_grow_with_the_jobs_beside_it(work) -> None:
     few, many = (calls_of(work(observed(jobs))) for jobs in (FEW, MANY))
     assert many / MANY < 1.5 * few / FEW
