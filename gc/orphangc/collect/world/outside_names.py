@@ -13,6 +13,7 @@ from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
+from orphangc.core.groups import sets_of
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.world.known_world import (
     Naming,
@@ -33,9 +34,8 @@ def namings_of(
     """Return whatever names files outside the searched places, with these files."""
     makers = {one.folder: key for key, job in marked.jobs.items() for one in job.own_checkpoints}
     found = [_of_checkpoint(one, marked, makers, searched) for one in marked.checkpoints]
-    found += [
-        _of_snapshot(each, marked, observation.settings, searched) for each in observation.snapshots
-    ]
+    keys, settings = _keys_by_id(marked), observation.settings
+    found += [_of_snapshot(each, keys, settings, searched) for each in observation.snapshots]
     return tuple(each for each in found if each.files)
 
 
@@ -55,7 +55,7 @@ def _of_checkpoint(
 
 def _of_snapshot(
     snapshot: RegistrySnapshot,
-    marked: Mark,
+    keys: Mapping[str, Iterable[str]],
     settings: StorageRootSettings,
     searched: Sequence[Searched],
 ) -> Naming:
@@ -63,15 +63,15 @@ def _of_snapshot(
     own = place_of(snapshot.checkpoint_dir, settings.aliases)
     return Naming(
         by=f"registry snapshot {snapshot.sequence} of job {snapshot.job_id}",
-        jobs=frozenset(_keys_of(snapshot.job_id, marked.jobs)),
+        jobs=frozenset(keys.get(snapshot.job_id, ())),
         files=outside_only(
             snapshot.entries.absolute(settings.aliases), [*searched, *([own] if own else [])]
         ),
     )
 
 
-def _keys_of(job_id: str, jobs: Mapping[str, JobEvidence]) -> Iterator[str]:
-    return (key for key, job in jobs.items() if job.job_id == job_id)
+def _keys_by_id(marked: Mark) -> Mapping[str, Iterable[str]]:
+    return sets_of((job.job_id, key) for key, job in marked.jobs.items())
 
 
 def named_outside(
@@ -101,10 +101,11 @@ def named_outside(
 
 def _reported(marked: Mark, observation: Observation) -> Iterator[_Found]:
     """Yield the checkpoints that clusters report of living jobs: restored and completed ones."""
+    keys = _keys_by_id(marked)
     for cluster in observation.after:
         for job_id, facts in cluster.jobs.items():
             if not facts.is_globally_terminal:
-                jobs = frozenset(_keys_of(job_id, marked.jobs))
+                jobs = frozenset(keys.get(job_id, ()))
                 for place in places_of(_paths_of(facts), observation.settings.aliases):
                     yield place, cluster.uri, jobs
                 for place in _configured(cluster, facts, observation.settings):

@@ -18,7 +18,9 @@ def test_every_job_that_holds_a_file_of_a_state_is_found(seed, most, monkeypatch
     held = {f"holder-{n}": UuidSet(random.sample(files, random.randrange(5))) for n in range(6)}
     names = [UuidSet(random.sample(files, random.randrange(4))) for _ in range(5)]
     states = {
-        f"job-{n}": job_dependencies._State(set(), [each.columns(), names[0].columns()], False)
+        f"job-{n}": job_dependencies._State(
+            folders=set(), uuids=[each.columns(), names[0].columns()], is_origin_unread=False
+        )
         for n, each in enumerate(names)
     }
     expected = {
