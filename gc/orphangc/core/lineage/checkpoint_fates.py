@@ -287,8 +287,10 @@ def _hidden_origin(case: _Case) -> _Said | None:
 
 def _needs_origin(job: LineageJob, lineage: Lineage) -> bool:
     """Return whether a job may live, and has no checkpoint that stands without its origin."""
+    if job.is_over:
+        return False
     has_own = any(e.place in job.places and e.is_restorable for e in lineage.checkpoints)
-    return not (job.is_over or (has_own and job.is_self_sustained))
+    return not (has_own and job.is_self_sustained)
 
 
 def _of_unknown_job(case: _Case) -> _Said | None:
@@ -439,11 +441,11 @@ def _doubt_about(job: LineageJob, lineage: Lineage, policy: RetentionPolicy) -> 
     It was RUNNING in both looks, and its newest checkpoint is later than its start by
     ``ended_for``: one that fails again and again takes the place of none.
     """
-    own = [each for each in lineage.checkpoints if each.place in job.places]
-    newest = max(own, key=lambda each: each.order, default=None)
     is_running = job.state is JobState.RUNNING and job.is_running_throughout and not job.is_over
     if not is_running:
         return "it was not RUNNING both before and after the listing"
+    own = [each for each in lineage.checkpoints if each.place in job.places]
+    newest = max(own, key=lambda each: each.order, default=None)
     if newest is None or newest.stored_at is None or job.started_at is None:
         return "what it has stored since its start is not known"
     if not newest.is_restorable:
