@@ -423,7 +423,7 @@ def _s3_head(us: int, _: Path) -> datetime | None:
 
 
 def _hidden(us: int, _: Path) -> datetime | None:
-    extras = s3_extras.S3Unlisted(SimpleNamespace(), "")
+    extras = s3_extras.S3Unlisted(SimpleNamespace(), SimpleNamespace(relative=str))
     at = s3_client._instant(spelled(us))
     row = extras._version(HiddenKind.NONCURRENT, {"Key": "k", "LastModified": at}, {})
     found: datetime = pa.RecordBatch.from_pylist([row], schema=HIDDEN_SCHEMA)["at"][0].as_py()

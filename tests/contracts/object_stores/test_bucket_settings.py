@@ -69,6 +69,17 @@ def test_what_a_soft_deletion_keeps_is_counted(server: GcsServer, place: GcsPlac
         kept(place.open())
 
 
+def test_hidden_objects_from_elsewhere_are_an_answer_to_another_request(
+    server: GcsServer, place: GcsPlace
+) -> None:
+    """A server that ignores the prefix would count another root's files."""
+    item = {"name": "elsewhere/a", "size": "7", "timeDeleted": "2026-01-02T03:04:05Z"}
+    answer = google.as_json({"kind": "storage#objects", "items": [item]})
+    server.fault = lambda r: answer if r.query.get("versions") == "true" else None
+    with pytest.raises(StorageUnreachableError, match="elsewhere"):
+        kept(place.open())
+
+
 SETTINGS = {
     "lifecycle": {
         "rule": [
@@ -130,6 +141,13 @@ def test_deleted_blobs_and_older_versions_are_counted(stub: Stub) -> None:
     stub.answer = lambda _: refusal(403, "AuthorizationPermissionMismatch")
     with pytest.raises(NotReportedError):
         kept(storage)
+
+
+def test_deleted_blobs_from_elsewhere_are_an_answer_to_another_request(stub: Stub) -> None:
+    """As for Google: none of them is cut to a key of this storage root."""
+    stub.answer = lambda _: xml(page(blob("elsewhere/a", after="<Deleted>true</Deleted>")))
+    with pytest.raises(StorageUnreachableError, match="elsewhere"):
+        kept(open_storage(URI))
 
 
 def account(request: Request, *, archived: bool = False, **held: str) -> Answer:

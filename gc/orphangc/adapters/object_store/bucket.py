@@ -288,7 +288,13 @@ class Bucket(Storage):
             self.list_requests += 1
 
     def relative(self, name: str) -> ObjectKey:
-        """Return a name relative to the storage root."""
+        """Return a name relative to the storage root.
+
+        Raises:
+            RequestError: It is outside of the storage root: the answer is to another request.
+        """
+        if not name.startswith(self.root):
+            raise RequestError(f"asked for {self.root!r}, got {name!r}")
         return ObjectKey(name[len(self.root) :])
 
     def page_of(

@@ -13,7 +13,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.adapters.object_store.bucket import Bucket, BucketPage, PageRequest, RequestError
+from orphangc.adapters.object_store.bucket import Bucket, BucketPage, PageRequest, all_answers
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.errors import StorageUnreachableError
 
@@ -34,22 +34,19 @@ def all_pages(bucket: Bucket, asked: PageRequest, *, is_ahead: bool = True) -> I
     Raises:
         StorageUnreachableError: A page failed, or is followed by itself.
     """
-    following: Callable[[], BucketPage] = partial(bucket.page, asked)
-    seen = {""}
-    while True:
+    ahead: Callable[[], BucketPage] | None = None
+
+    def page_of(token: str) -> tuple[BucketPage, str]:
+        nonlocal ahead
         begun = time.monotonic()
-        with bucket.translated("list"):
-            page = following()
-            if page.token and page.token in seen:
-                raise RequestError("the listing is cut off: a page is followed by itself")
-        if page.token:
-            following = partial(bucket.page, replace(asked, token=page.token))
-            if is_ahead and time.monotonic() - begun > _WORTH_A_THREAD:
-                following = _started(following)
-        yield page
-        if not page.token:
-            return
-        seen.add(page.token)
+        page = ahead() if ahead else bucket.page(replace(asked, token=token))
+        is_slow = time.monotonic() - begun > _WORTH_A_THREAD
+        following = partial(bucket.page, replace(asked, token=page.token))
+        ahead = _started(following) if page.token and is_ahead and is_slow else None
+        return page, page.token
+
+    with bucket.translated("list"):
+        yield from all_answers(page_of, "")
 
 
 def _started(fetch: Callable[[], BucketPage]) -> Callable[[], BucketPage]:

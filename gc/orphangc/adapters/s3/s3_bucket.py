@@ -83,7 +83,7 @@ class S3Bucket(ObjectStorage):
             self._lists = ListRequests(self._client, on_request=self.count_request)
             self._heads = HeadRequests(self._client)
             self._shape: Any = self._client.output_shape("ListObjectsV2")
-        self._unlisted = S3Unlisted(self._client, self.root)
+        self._unlisted = S3Unlisted(self._client, self)
         self._lock = threading.Lock()
         self._has_conditions = True
         self.read_by: Counter[str] = Counter()

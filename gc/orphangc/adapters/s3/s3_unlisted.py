@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus
 
 import pyarrow as pa
 
-from orphangc.adapters.object_store.bucket import RequestError, all_answers, each
+from orphangc.adapters.object_store.bucket import Bucket, RequestError, all_answers, each
 from orphangc.adapters.s3.requests.s3_client import Answer, S3Client, requested
 from orphangc.core.times.instants import known
 from orphangc.ports import HIDDEN_SCHEMA, HiddenKind, Upload
@@ -38,10 +38,9 @@ class S3Unlisted:
     Every method raises ``RequestError`` for a refusal, or for pages that do not add up.
     """
 
-    def __init__(self, client: S3Client, root: str) -> None:
-        """Take the bucket, and the start of every key of the root."""
+    def __init__(self, client: S3Client, bucket: Bucket) -> None:
         self._client = client
-        self._root = root
+        self._bucket = bucket
         self._counting = threading.Lock()
         self._parts_requests = 0
 
@@ -58,7 +57,7 @@ class S3Unlisted:
             rows = [
                 {
                     "kind": HiddenKind.UPLOAD,
-                    "key": self._relative(upload["Key"], page),
+                    "key": self._bucket.relative(_decoded(upload["Key"], page)),
                     "size": size,
                     "at": known(upload.get("Initiated")),
                 }
@@ -72,14 +71,14 @@ class S3Unlisted:
         for page in self._upload_pages():
             for upload in page.get("Uploads", ()):
                 yield Upload(
-                    key=self._relative(upload["Key"], page),
+                    key=self._bucket.relative(_decoded(upload["Key"], page)),
                     upload_id=upload["UploadId"],
                     begun_at=known(upload.get("Initiated")),
                 )
 
     def abort(self, upload: Upload) -> bool:
         """Abort an upload; see ``Storage``."""
-        named = {"Key": self._root + upload.key, "UploadId": upload.upload_id}
+        named = {"Key": self._bucket.root + upload.key, "UploadId": upload.upload_id}
         try:
             with requested():
                 self._client.call("abort_multipart_upload", **named)
@@ -91,7 +90,7 @@ class S3Unlisted:
 
     def versions(self) -> Iterator[pa.RecordBatch]:
         """Yield noncurrent versions and all delete markers, a batch each page; see ``Storage``."""
-        for page in self._version_pages(self._root):
+        for page in self._version_pages(self._bucket.root):
             old = [each for each in page.get("Versions", ()) if not each["IsLatest"]]
             rows = [self._version(HiddenKind.NONCURRENT, each, page) for each in old]
             left = page.get("DeleteMarkers", ())
@@ -109,20 +108,15 @@ class S3Unlisted:
         return False
 
     def _version(self, kind: HiddenKind, found: Answer, page: Answer) -> dict[str, Any]:
-        key = self._relative(found["Key"], page)
+        key = self._bucket.relative(_decoded(found["Key"], page))
         at = known(found.get("LastModified"))
         return {"kind": kind, "key": key, "size": found.get("Size", 0), "at": at}
 
-    def _relative(self, key: str, page: Answer) -> str:
-        """Return a key relative to the root; outside of it the answer is to another request."""
-        whole = _decoded(key, page)
-        if not whole.startswith(self._root):
-            raise RequestError(f"asked for {self._root!r}, got {whole!r}")
-        return whole[len(self._root) :]
-
     def _upload_pages(self) -> Iterator[Answer]:
         # without EncodingType: radosgw would encode keys without stating it
-        ask = partial(self._page, "list_multipart_uploads", _UPLOAD_MARKERS, Prefix=self._root)
+        ask = partial(
+            self._page, "list_multipart_uploads", _UPLOAD_MARKERS, Prefix=self._bucket.root
+        )
         return all_answers(ask, _FIRST)
 
     def _version_pages(self, prefix: str) -> Iterator[Answer]:
