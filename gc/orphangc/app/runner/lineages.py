@@ -10,7 +10,6 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory, check_writable
 from orphangc.adapters.rows.verdict_files import VerdictFiles
 from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
-from orphangc.app.console.text import LIST_PRICE
 from orphangc.app.wiring.compose import CycleStart, opened, start_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.expire.expiry_rows import expiry_plan, rows_of, stored_metadata
@@ -40,7 +39,7 @@ def remembered(cycle: Cycle, start: CycleStart) -> Cycle:
 
 
 def lineages_now(
-    settings: StorageRootSettings, *, report: Path | None = None, price: float = LIST_PRICE
+    settings: StorageRootSettings, *, report: Path | None, price: float
 ) -> LineageReport:
     """Return the lineages of a storage root as they are now; nothing is changed or remembered.
 
@@ -88,8 +87,8 @@ def make_expiry(
     policy: RetentionPolicy | None,
     out: Path | None,
     *,
-    report: Path | None = None,
-    price: float = LIST_PRICE,
+    report: Path | None,
+    price: float,
 ) -> Plan:
     """Return a plan of ``expire``, written to a new folder; nothing else is changed.
 

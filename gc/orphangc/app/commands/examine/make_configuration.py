@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -34,14 +34,14 @@ class Wishes:
 
     root: str | None
     state: str | None
-    flink_rest: list[str] = field(default_factory=list)
-    namespaces: list[str] = field(default_factory=list)
-    extra_roots: list[str] = field(default_factory=list)
-    ended_job: list[str] = field(default_factory=list)
-    closed_world: bool = False
-    mode: str = "report"
-    is_interactive: bool = False
-    takes_proposals: bool = False
+    flink_rest: list[str]
+    namespaces: list[str]
+    extra_roots: list[str]
+    ended_job: list[str]
+    closed_world: bool
+    mode: str
+    is_interactive: bool
+    takes_proposals: bool
 
 
 def make_configuration(wishes: Wishes, out: Path, *, replaces: bool) -> None:

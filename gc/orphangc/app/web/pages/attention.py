@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from flinkstate.text.shown_text import counted
@@ -62,7 +62,7 @@ class AttentionNeed:
 
     code: str
     advice: Advice
-    places: list[AttentionPlace] = field(default_factory=list)
+    places: list[AttentionPlace]
 
     @property
     def tone(self) -> Tone:
