@@ -645,6 +645,16 @@ def _runs_of_successors(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_has_one_origin", lambda *_: True)
 
 
+def _uses_of_ha_metadata(patch: _Patch) -> None:
+    """Take each checkpoint of a job that HA metadata names for what it recovers from (R43)."""
+
+    def recovers(job):
+        return any(job.ids_after.intersection(hold.retained_ids) for hold in job.held_after)
+
+    for each in (held_checkpoints, lineage_facts):
+        patch.setattr(each, "recovers_from_its_own", recovers)
+
+
 def _runs_of_older_jobs(patch: _Patch) -> None:
     """Take all that a job stored before what another one continued for things of one run (R41)."""
     patch.setattr(lineage_graph.Lineage, "_recurs", lambda *_: False)

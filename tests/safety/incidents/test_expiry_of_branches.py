@@ -518,6 +518,35 @@ def test_r41_a_job_that_was_made_again_under_its_id_has_the_newest_state_of_its_
     must_be_there(newest)
 
 
+@pytest.mark.answered_by("uses_of_ha_metadata", not_for=["is on"])
+@pytest.mark.parametrize("ha", ["is on", "was on"])
+def test_r43_ha_metadata_that_an_earlier_run_left_recovers_no_job(jobs, kubernetes, ha) -> None:
+    """An application with high availability was deleted, which leaves its ConfigMaps.
+
+    Under its id it began again, without, from chk-100 of a job that failed: a JobManager that is
+    lost begins with that again. The control goes on from what its metadata names.
+    """
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    file = jobs.old.shared(age=60 * DAY)
+    properties = checkpoint_properties(NEVER_RETAINED)
+    origin = jobs.old.checkpoint(100, file, age=60 * DAY, properties=properties)
+    began = millis_ago(90 * DAY)
+    failed = flink(jobs.old, completed=100, status="FAILED", started_ms=began)
+    jobs.server.routes.update(failed)
+    jobs.looks()
+    jobs.server.routes.clear()
+    jobs.checkpoint(jobs.new, 50, 80 * DAY)
+    jobs.checkpoint(jobs.new, 101, HOUR)
+    left = retained(101 if ha == "is on" else 50)
+    kubernetes.add(a_config_map(f"orders-{jobs.new.id}-config-map", *left, "counter"))
+    jobs.runs(101, 39 * DAY, (100, origin.parent))
+    jobs.fixes_its_id(jobs.new)
+    gone = went(jobs.expire("--keep-last", "1"))
+    if ha == "was on":
+        must_be_there(origin)
+    assert gone == ({"chk-100"} if ha == "is on" else set())
+
+
 @pytest.mark.answered_by("runs_of_one_folder")
 @pytest.mark.parametrize("end", ["continued", "reported"])
 def test_r41_a_folder_that_bears_no_job_id_has_the_newest_state_of_an_earlier_run(

@@ -44,8 +44,11 @@ def recovers_from_its_own(
 ) -> bool:
     """Return whether a lost JobManager goes on from a checkpoint of the job's own.
 
-    HA metadata names it. Without any, a JobManager starts again from its first origin.
+    HA metadata names one that Flink shows the present JobManager complete: an earlier run may have
+    left others, with high availability, which this one does not use. Without any, a JobManager
+    starts again from its first origin.
     """
+    shown = (each for job in facts for each in job.checkpoints)
+    completed = {e.id for e in shown if e.is_completed and not e.is_savepoint}
     held = {number for hold in holds for number in hold.retained_ids}
-    origins = [each.restored.id for each in facts if each.restored]
-    return bool(facts) and any(n in own_ids and n not in origins for n in held)
+    return not completed.isdisjoint(held.intersection(own_ids))
