@@ -37,6 +37,8 @@ class Storage(ABC):
             nothing is deleted.
         proof: What was proven of this very storage, for people; "" for a tested kind.
         client: Package that speaks to the storage, and its version; "" for a tested kind.
+        server: Where its requests go, "" where the location says it all: one location is different
+            storages at different servers.
         is_ordered: Whether ``pages`` yields keys in the order of their UTF-8 bytes and can start
             anywhere. If not (local folders, HDFS, S3 directory buckets), one cursor lists all.
         is_versioned: Whether a deletion can be undone (``undelete``). To ask may raise
@@ -54,6 +56,7 @@ class Storage(ABC):
     is_tested: bool = False
     proof: str = ""
     client: str = ""
+    server: str = ""
     is_ordered: bool = False
     has_folders: bool = False
     has_hidden: bool = False

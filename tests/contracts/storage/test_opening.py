@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from contracts.conftest import use
@@ -15,6 +16,7 @@ from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.s3.s3_bucket import S3Bucket
 from orphangc.errors import ExitCode, SettingsError, StorageUnreachableError
 from support import speed
+from support.leaks import AZURE_KEY
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n", "s3p"])
@@ -25,6 +27,52 @@ def test_all_of_hadoops_s3_schemes_are_s3(moto_url, monkeypatch, scheme):
     storage = open_storage(place.uri.replace("s3:", f"{scheme}:"))
     assert isinstance(storage, S3Bucket)
     assert str(storage.location) == place.uri
+
+
+OTHER = "http://other.example:9000"
+CONNECTION = f"DefaultEndpointsProtocol=http;AccountName={{}};AccountKey={AZURE_KEY}"
+
+
+SERVERS = {
+    ("s3://b/cp", "AWS_ENDPOINT_URL"): ("http://one.example", OTHER),
+    ("s3://b/cp", "AWS_ENDPOINT_URL_S3"): ("http://one.example", OTHER),
+    ("abfs://ccc/cp", "AZURE_STORAGE_CONNECTION_STRING"): (
+        CONNECTION.format("one"),
+        CONNECTION.format("other"),
+    ),
+    ("gs://b/cp", "STORAGE_EMULATOR_HOST"): ("http://127.0.0.1:1", "http://127.0.0.1:2"),
+}
+
+
+@pytest.mark.parametrize(("uri", "variable"), SERVERS)
+def test_one_uri_at_two_servers_is_two_storages(monkeypatch, uri, variable):
+    """Executors of Spark are asked for theirs, whatever of their environment names it."""
+    use(monkeypatch, "http://unused.example", "AK", "SK")
+    found = []
+    for value in SERVERS[uri, variable]:
+        monkeypatch.setenv(variable, value)
+        found.append(open_storage(uri).server)
+    assert "" not in found
+    assert len(set(found)) == 2
+
+
+def test_a_server_that_fsspec_alone_knows_is_another_one(monkeypatch):
+    """Its configuration files stand before the environment."""
+    use(monkeypatch, "http://one.example", "AK", "SK")
+    first = open_storage("s3://b/cp").server
+    monkeypatch.setitem(fsspec.config.conf, "s3", {"endpoint_url": OTHER})
+    assert (first, open_storage("s3://b/cp").server) == ("one.example", "other.example:9000")
+
+
+def test_the_regions_of_aws_are_one_server(monkeypatch):
+    """The name of a bucket is one in all of them; driver and executors may have their own."""
+    use(monkeypatch, "", "AK", "SK")
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    servers = set()
+    for region in ("us-east-1", "eu-central-1"):
+        monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+        servers.add(open_storage("s3://b/cp").server)
+    assert servers == {".amazonaws.com"}
 
 
 @pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}", "{}/", "{}//"])

@@ -651,8 +651,8 @@ def _uses_of_ha_metadata(patch: _Patch) -> None:
     def recovers(job):
         return any(job.ids_after.intersection(hold.retained_ids) for hold in job.held_after)
 
-    for each in (held_checkpoints, lineage_facts):
-        patch.setattr(each, "recovers_from_its_own", recovers)
+    for each in (origins, held_checkpoints, lineage_facts):
+        patch.setattr(each, "recovers", recovers)
 
 
 def _runs_of_older_jobs(patch: _Patch) -> None:

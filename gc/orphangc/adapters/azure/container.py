@@ -82,6 +82,7 @@ class AzureContainer(ObjectStorage):
     def __init__(self, location: Location, *, shows_all: bool = False) -> None:
         super().__init__(location, shows_all=shows_all)
         self._service, self._client = open_service(location)
+        self.server = self._service.primary_hostname
 
     @cached_property
     def _once(self) -> ContainerClient:

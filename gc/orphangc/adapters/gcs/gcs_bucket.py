@@ -57,6 +57,7 @@ class GcsBucket(ObjectStorage):
     def __init__(self, location: Location, *, shows_all: bool = False) -> None:
         super().__init__(location, shows_all=shows_all)
         self._requests = GcsRequests(location)
+        self.server = self._requests.server
 
     def page(self, asked: PageRequest) -> BucketPage:
         """Return one page; see ``Bucket``."""

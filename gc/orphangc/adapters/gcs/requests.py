@@ -66,6 +66,7 @@ class GcsRequests:
             self._session.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))
         self._bucket = f"b/{quote(location.authority, safe='')}"
         self._base = found.base
+        self.server = urlsplit(found.base).netloc
         self._upload = f"{found.base.removesuffix('storage/v1/')}upload/storage/v1/"
         self._batch = found.batch_url_base
         self._project = found.project or os.environ.get("GOOGLE_CLOUD_PROJECT")

@@ -80,6 +80,7 @@ class S3Bucket(ObjectStorage):
         super().__init__(location, shows_all=shows_all)
         with self.translated("open"), requested():
             self._client = S3Client(location)
+            self.server = self._client.server
             self._lists = ListRequests(self._client, on_request=self.count_request)
             self._heads = HeadRequests(self._client)
             self._shape: Any = self._client.output_shape("ListObjectsV2")

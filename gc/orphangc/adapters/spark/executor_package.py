@@ -1,17 +1,13 @@
-"""What executors must share with the driver: our packages and the S3 endpoints."""
+"""What executors must share with the driver: our packages."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import zipfile
 from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-
-_ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "FSSPEC_S3_ENDPOINT_URL")
-"""Environment variables that map one URI to different storages."""
 
 PACKAGES = ("flinkstate", "orphangc")
 
@@ -41,12 +37,6 @@ def digest_of_package() -> str:
             digest.update(f"{name}\0{len(data)}\0".encode())
             digest.update(data)
     return digest.hexdigest()
-
-
-def digest_of_endpoints() -> str:
-    """Return a digest that is equal for environments with the same endpoints."""
-    asked = "\n".join(f"{name}={os.environ.get(name, '')}" for name in _ENDPOINTS)
-    return hashlib.sha256(asked.encode()).hexdigest()
 
 
 def write_package(path: Path) -> None:

@@ -68,7 +68,7 @@ class SparkEngine:
 
     def prepare(self) -> None:
         """Check that executors can do the work; see ``Cluster``."""
-        self._cluster.prepare()
+        self._cluster.prepare(self._root)
 
     def close(self) -> None:
         """Remove everything from the work folder."""

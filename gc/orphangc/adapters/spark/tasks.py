@@ -17,13 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
+from flinkstate.places.locations import Location
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
-from orphangc.adapters.spark.executor_package import (
-    PACKAGES,
-    digest_of_endpoints,
-    digest_of_package,
-    write_package,
-)
+from orphangc.adapters.spark.executor_package import PACKAGES, digest_of_package, write_package
+from orphangc.adapters.spark.reading import opened
 from orphangc.adapters.spark.session import translated
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 from orphangc.errors import SettingsError, StorageUnreachableError
@@ -61,23 +58,29 @@ class Cluster:
         self._package: TemporaryFolder | None = None
         self.slots = 1
 
-    def prepare(self) -> None:
-        """Check package and work folder, and count cores, or raise ``SettingsError``."""
+    def prepare(self, root: Location) -> None:
+        """Check package, work folder and storage, and count cores, or raise ``SettingsError``.
+
+        Args:
+            root: The storage root, which driver and executors open by their own environments.
+        """
         seen = self.folder.write_value("seen")
         with translated(f"use --work {self.folder.location} on Spark's executors", SettingsError):
-            answers = self._compare(seen)
+            answers = self._compare(seen, root)
             if _OTHER_PACKAGE in answers:
                 self._package = TemporaryFolder()
                 path = Path(self._package.name) / f"orphangc-{digest_of_package()[:16]}.zip"
                 write_package(path)
                 self._session.addArtifacts(str(path), pyfile=True)
-                answers = self._compare(seen)
+                answers = self._compare(seen, root)
         if _OTHER_PACKAGE in answers:
             raise SettingsError("Spark's executors cannot load orphangc; see deploy/spark")
         if answers.keys() != {_SAME}:
+            other = next(each for each in answers if each != _SAME)
             raise SettingsError(
-                "Spark's executors have another S3 endpoint than the driver, so they would list"
-                " another storage: set spark.executorEnv.AWS_ENDPOINT_URL"
+                f"Spark's executors have another endpoint than the driver ({other} instead of"
+                f" {opened(root).server}), so they would list another storage: set it for them,"
+                " such as spark.executorEnv.AWS_ENDPOINT_URL"
             )
         self.slots = answers[_SAME]
 
@@ -90,15 +93,15 @@ class Cluster:
             raise SettingsError(f"spark.orphangc.{name} is {text!r}: a number above 0 is wanted")
         return int(text)
 
-    def _compare(self, seen: ExchangeFile) -> Counter[str]:
-        """Compare package and endpoints of the executors with the driver's; read the work folder
+    def _compare(self, seen: ExchangeFile, root: Location) -> Counter[str]:
+        """Compare package and server of the executors with the driver's; read the work folder
         there. Return how many tasks gave which answer: one for each core, or ``slots``.
 
         ``answers`` is a nested function, which Spark pickles by value. It would pickle a function
         of a module by name, which executors without the package cannot resolve.
         """
-        digest, endpoints = digest_of_package(), digest_of_endpoints()
-        question, ours = pickle.dumps((self.folder, seen)), PACKAGES
+        digest, server = digest_of_package(), opened(root).server
+        question, ours = pickle.dumps((self.folder, seen, root)), PACKAGES
 
         def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for _ in batches:
@@ -110,9 +113,12 @@ class Cluster:
             except (ImportError, AttributeError):
                 is_same = False
             if is_same:
-                folder, file = pickle.loads(question)  # noqa: S301 - came with this function
+                from orphangc.adapters.spark import reading  # noqa: PLC0415 - see above
+
+                folder, file, base = pickle.loads(question)  # noqa: S301 - came with this function
                 folder.read_value(file)
-                found = "same" if package.digest_of_endpoints() == endpoints else "endpoint"
+                there = reading.opened(base).server
+                found = "same" if there == server else there
             else:  # this process may have to load another package later
                 found = "package"
                 for name in [each for each in sys.modules if each.split(".")[0] in ours]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.adapters.spark import tasks
+from orphangc.adapters.spark import reading, tasks
 from orphangc.adapters.spark.passes import PassResult
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.adapters.spark.work_folder import WorkFolder
@@ -57,19 +57,19 @@ def test_one_job_compares_and_counts_the_cores(tmp_path, settings, slots):
     """A task for each core, or as many as the operator says: each job costs its start."""
     session = FakeSession(3, settings)
     cluster = Cluster(session, WorkFolder(canonical(str(tmp_path / "work"))))
-    cluster.prepare()
+    cluster.prepare(canonical(str(tmp_path)))
     assert (cluster.slots, session.jobs) == (slots, [slots])
 
 
 def test_executors_at_another_endpoint_are_refused(tmp_path, monkeypatch):
     """They would list another storage."""
-    endpoints = iter(["the driver's", "the driver's", "an executor's"])
-    name = "orphangc.adapters.spark.executor_package.digest_of_endpoints"
-    monkeypatch.setattr(name, lambda: next(endpoints))
-    monkeypatch.setattr("orphangc.adapters.spark.tasks.digest_of_endpoints", lambda: "the driver's")
+    asked = iter(["driver.example", "driver.example", "executor.example"])
+    monkeypatch.setattr(reading, "opened", lambda _: SimpleNamespace(server=next(asked)))
+    monkeypatch.setattr(tasks, "opened", lambda _: SimpleNamespace(server="driver.example"))
     cluster = Cluster(FakeSession(3, {}), WorkFolder(canonical(str(tmp_path / "work"))))
-    with pytest.raises(SettingsError, match="another S3 endpoint"):
-        cluster.prepare()
+    said = r"another endpoint than the driver \(executor.example instead of driver.example\)"
+    with pytest.raises(SettingsError, match=said):
+        cluster.prepare(canonical("s3://b/cp"))
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "", "many"])
@@ -78,7 +78,7 @@ def test_a_setting_that_is_no_number_above_0_is_refused(tmp_path, text):
     session = FakeSession(3, {"spark.orphangc.slots": text})
     cluster = Cluster(session, WorkFolder(canonical(str(tmp_path / "work"))))
     with pytest.raises(SettingsError, match="a number above 0 is wanted"):
-        cluster.prepare()
+        cluster.prepare(canonical(str(tmp_path)))
     assert not session.jobs
 
 

@@ -87,6 +87,7 @@ _CONFIG = {
 }
 _CACHES = {"use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache"}
 """Options of fsspec's that other programs may have configured; a collector caches nothing."""
+_AWS = (".amazonaws.com", ".amazonaws.com.cn")
 
 Answer = dict[str, Any]
 _HINTS = {
@@ -249,6 +250,12 @@ class S3Client:
         """
         self.bucket = location.authority
         self._fs = _open(storage_options(location), attempts)
+
+    @property
+    def server(self) -> str:
+        """Return the host of the endpoint; buckets of AWS have one name in all its regions."""
+        host = urlsplit(self._fs.s3.meta.endpoint_url).netloc
+        return next((each for each in _AWS if host.endswith(each)), host)
 
     def call(self, operation: str, **request: Any) -> Answer:
         """Return the answer to one request; raise botocore's own errors.
