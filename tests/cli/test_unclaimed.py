@@ -533,6 +533,27 @@ def test_unclaimed_state_has_its_exit_code_whatever_else_is_wrong(
     assert not pruned.exists()
 
 
+@pytest.mark.parametrize("is_copied", [True, False])
+def test_a_copied_checkpoint_names_the_option_that_says_where_its_files_are(
+    whole: tuple[Path, str], tmp_path: Path, is_copied
+) -> None:
+    """Its paths are those of the original; of one that lacks a single file the option says none."""
+    checkpoint, alias = whole
+    declared = tmp_path / "declarations.yaml"
+    declared.write_text("version: 1\noperators: []\n")
+    asked = [checkpoint, "--declarations", declared]
+    if not is_copied:
+        names = [Path(each["path"]).name for each in run("inspect", checkpoint).json["files"]]
+        shared = checkpoint.parent / "shared"
+        next(each for each in shared.iterdir() if each.name in names).unlink()
+        asked += ["--alias", alias]
+    for command in ("unclaimed", "inspect"):
+        options = asked if command == "unclaimed" else [checkpoint, "--verify", *asked[3:]]
+        ran = run(command, *options)
+        assert any("is missing" in line for line in ran.complaints)
+        assert any("--alias FROM=TO" in line for line in ran.complaints) is is_copied
+
+
 def test_files_in_another_store_are_not_known_to_be_there(whole: tuple[Path, str]) -> None:
     """A path in a checkpoint is untrusted: no other store is asked."""
     checkpoint, alias = whole

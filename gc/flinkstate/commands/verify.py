@@ -10,12 +10,16 @@ from typing import Any
 from flinkstate.commands.open_checkpoint import CheckpointFiles, OpenedCheckpoint
 from flinkstate.errors import ExitCode, FlinkStateError
 from flinkstate.files.host import Host
-from flinkstate.state.file_use import COMPRESSED, ExpectedFile, expected_files
+from flinkstate.state.file_use import COMPRESSED, MISSING, ExpectedFile, expected_files
 
 _AT_ONCE = 8
 _BATCH = 500
 _NAMED = 10
 """Number of files that are named line by line: a checkpoint may lack a million."""
+_ELSEWHERE = (
+    "all files outside its own folder are missing: if it was copied, --alias FROM=TO says where"
+    " they are"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +36,16 @@ class FileProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedFiles:
-    """Which files are missing or of another size, and which could not be looked up."""
+    """Which files are missing or of another size, and which could not be looked up.
+
+    Attributes:
+        is_elsewhere: Whether all files outside the checkpoint's own folder are missing.
+    """
 
     files: int
     damaged: tuple[FileProblem, ...] = ()
     unseen: tuple[FileProblem, ...] = ()
+    is_elsewhere: bool = False
 
     @property
     def exit_code(self) -> ExitCode:
@@ -60,7 +69,8 @@ class VerifiedFiles:
             [f"{each}: Flink cannot restore this checkpoint" for each in self.damaged],
             [f"{each.path} cannot be verified: {each.problem}" for each in self.unseen],
         )
-        return [line for lines in said for line in _first(lines)]
+        moved = [_ELSEWHERE] if self.is_elsewhere else []
+        return [*(line for lines in said for line in _first(lines)), *moved]
 
 
 def _first(lines: list[str]) -> list[str]:
@@ -84,8 +94,11 @@ def verify_files(checkpoint: OpenedCheckpoint, host: Host) -> VerifiedFiles:
             unseen += one_unseen
             done += count
             progress("verify files", done, len(expected))
+    absent = {each.path for each in damaged if each.problem == MISSING}
+    others = {e.path for e in expected if not e.path.startswith(f"{checkpoint.folder}/")}
     return VerifiedFiles(
         files=len(expected),
+        is_elsewhere=bool(others) and others <= absent,
         damaged=tuple(sorted(damaged, key=str)),
         unseen=tuple(sorted(unseen, key=str)),
     )

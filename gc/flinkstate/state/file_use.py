@@ -66,6 +66,8 @@ def all_extents(metadata: Metadata, *, directory: str) -> list[Extent | Inline]:
     return list(found)
 
 
+MISSING = "is missing"
+"""Problem of a file that is not stored."""
 COMPRESSED = b"\x01"
 """First byte of a file of changes that are compressed.
 
@@ -100,7 +102,7 @@ class ExpectedFile:
             stored: Size of the stored file; ``None`` if there is none.
         """
         if stored is None:
-            return "is missing"
+            return MISSING
         if self.size is not None and stored != self.size:
             return f"has {stored:,} bytes instead of {self.size:,}"
         if stored < self.least:
