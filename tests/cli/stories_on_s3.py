@@ -18,7 +18,7 @@ from contracts.servers import radosgw
 from support import speed
 from support.leaks import S3_KEYS
 
-JOB_ID = f"{1:032x}"
+JOB_ID = "0000000d" + "deadbeef" * 3  # no other run ever has it
 NO_MARGINS = (
     *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),
     *("--quarantine-period", "0", "--allow-short-margins"),

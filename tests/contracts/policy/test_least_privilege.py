@@ -28,7 +28,7 @@ from support import speed
 
 pytestmark = pytest.mark.s3
 
-JOB = f"{1:032x}"
+JOB = "1a" * 16
 SHARED = rf"{JOB}/shared/[0-9a-f-]{{36}}"
 OTHER = "2b" * 16  # an id that does not come back: what is stated of it is of its one run
 HOSTILE = tuple(
