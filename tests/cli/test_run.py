@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -332,6 +333,17 @@ def test_what_the_storage_refuses_to_delete_is_said_with_the_next_step(story, mo
     assert ran.code == 3
     assert "Next: 2 objects failed" in ran.out
     assert "Next: from" not in ran.out
+
+
+def test_an_orphan_in_quarantine_is_an_orphan_of_the_table(story) -> None:
+    """As of the status page: the day after its tombstone there is no orphan less."""
+    config = Configured.of(story, settings_of(story, quarantine_period="24h"))
+    found = [
+        re.search(r"([0-9]+) \([0-9]+ B\) +([0-9]+) +([0-9]+)", config.run("--output", "table").out)
+        for _ in range(3)
+    ]
+    counts = [each.groups() for each in found if each is not None]
+    assert counts == [("2", "0", "0"), ("2", "2", "0"), ("2", "2", "0")]
 
 
 def test_every_deletion_is_one_line_of_the_audit_log(story) -> None:

@@ -16,6 +16,7 @@ from rich.console import RenderableType
 
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.console.exit import shielded
+from orphangc.app.render.reason_groups import ByKind, by_kind
 from orphangc.app.render.sentences.next_steps import after_run
 from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.runner.plan_store import KeptPlans
@@ -113,7 +114,7 @@ def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:
     rows = (
         (
             *(each.root, each.result, each.effective_mode),
-            _amount(each, Action.TOMBSTONE, Action.DELETE),
+            _orphaned(each),
             "" if each.tombstones is None else f"{each.tombstones.objects:,}",
             f"{each.swept_objects(Action.DELETE, Outcome.DONE):,}",
         )
@@ -160,8 +161,8 @@ def _verdict(record: RunRecord) -> str:
     )
 
 
-def _amount(record: RunRecord, *actions: Action) -> str:
+def _orphaned(record: RunRecord) -> str:
     if record.plan_id is None:
         return ""
-    chosen = [each for each in record.amounts if each.action in actions]
-    return f"{sum(t.objects for t in chosen):,} ({sum(t.bytes for t in chosen):,} B)"
+    found = ByKind(kinds=by_kind(record.amounts)).orphaned
+    return f"{found.objects:,} ({found.bytes:,} B)"
