@@ -1,6 +1,7 @@
 """Alerts, dashboard and scrape targets of the chart are those that the monitoring tests know."""
 
 import json
+import re
 
 import pytest
 import yaml
@@ -39,6 +40,19 @@ def test_rules_can_be_added(helm4):
     [rule] = groups[-1]["rules"]
     assert rule["annotations"]["description"] == "{{ $value }} objects in nightly."
     assert alerts_of(rendered(helm4, "everything")) == [*ALERTS, "OrphanGcNothingListed"]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "CronJob"])
+def test_alerts_hear_a_release_of_any_name(helm4, kind):
+    """They select the daemon and the CronJob by a part of their name, which a release may change."""
+    values = daemon(prometheusRule={"enabled": True}, fullnameOverride="state-cleaner", kind=kind)
+    objects = rendered(helm4, values)
+    name = the(objects, kind)["metadata"]["name"]
+    patterns = re.findall(r'(?:job|cronjob)=~"([^"]+)"', str(the(objects, "PrometheusRule")))
+    assert len(patterns) > 1
+    assert name == "state-cleaner"
+    assert all(re.fullmatch(pattern, name) for pattern in patterns)
+    assert all(re.fullmatch(pattern, "nightly-orphangc") for pattern in patterns)
 
 
 def test_runbooks_can_lie_elsewhere(helm4):
