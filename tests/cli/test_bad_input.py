@@ -94,6 +94,28 @@ def test_wrong_usage_is_reported(story, options) -> None:
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--grace-period", "5d", "--grace-period", "72h"),
+        ("--state", "a", "--state=b"),
+        ("--report", "plan.html", "--report", "plan.md"),
+    ],
+    ids=lambda options: options[0],
+)
+def test_two_values_of_one_setting_are_reported(story, options) -> None:
+    """The last one would count, in silence: a shorter margin, another state, one report of two."""
+    ran = planned_badly(story.bed, story.bed.root, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"'{options[0]}': it has one value, and is given others" in ran.err
+
+
+def test_one_value_said_twice_is_one(story) -> None:
+    """A script that adds what is there already contradicts nothing."""
+    options = ("--grace-period", "72h", "--grace-period=72h", "--pin", "/a", "--pin", "/b")
+    assert story.bed.plan(*options).ran.code == 0
+
+
 # --- the root
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperArgument, TyperCommand
+from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from flinkstate.console.options import CommandGroup
 from orphangc import __version__
@@ -63,7 +63,11 @@ class HelpfulCommand(TyperCommand):
         return found if len(shown) > _SCREEN else []
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Show all options if asked for, and warn of old spellings."""
+        """Show all options if asked for, warn of old spellings, refuse two values of one option.
+
+        Raises:
+            BadParameter: The last of the values would count, without a word of the others.
+        """
         if "--help-all" in args:
             ctx.meta[_ALL] = True
             typer.echo(ctx.get_help())
@@ -71,6 +75,11 @@ class HelpfulCommand(TyperCommand):
         for old in (each.partition("=")[0] for each in args):
             if old in _OLD_SPELLINGS and old != _OF_THE_CONTRACT:
                 _warn(old)
+        for each in self.get_params(ctx):
+            is_one = isinstance(each, TyperOption) and not (each.multiple or each.is_flag)
+            if is_one and len(_values(args, {*each.opts})) > 1:
+                said = "it has one value, and is given others"
+                raise typer.BadParameter(said, param_hint=f"'{each.opts[0]}'")
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -90,6 +99,13 @@ class HelpfulCommand(TyperCommand):
         if self.name in _EXIT_CODES:
             formatter.write_paragraph()
             formatter.write_text(f"Exit codes: {_EXIT_CODES[self.name]}.")
+
+
+def _values(args: Sequence[str], names: set[str]) -> set[str]:
+    """Return every value that is given to an option of one value."""
+    found = zip(args, [*args[1:], ""], strict=True)
+    parts = [(*name.partition("="), following) for name, following in found]
+    return {value if joined else after for name, joined, value, after in parts if name in names}
 
 
 def _groups(params: Sequence[Any]) -> Iterator[tuple[str, list[Any]]]:
