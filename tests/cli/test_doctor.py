@@ -101,7 +101,7 @@ def test_what_a_statement_covers_is_said_by_the_command_that_searches_it(story) 
 
 
 def test_one_fault_of_a_storage_is_one_finding(tmp_path, monkeypatch) -> None:
-    """What cannot be listed is examined no further: a wrong key was told eleven times."""
+    """What cannot be listed is examined no further: a wrong key was eleven findings."""
     with stub_server() as stub:
         use_s3(monkeypatch, stub.url)
         stub.answer = lambda _: error("InvalidAccessKeyId", 403)

@@ -100,7 +100,7 @@ def test_a_sweep_that_could_act_on_no_job_is_no_success(story) -> None:
 
 
 def test_a_sweep_that_only_waits_is_a_success(tmp_path) -> None:
-    """Time ends a quiet period: nobody has to do anything."""
+    """Time ends a quiet period: no person has to act."""
     story = make_story(Bed(tmp_path, AT_ONCE))
     story.job.shared(age=DAY)
     configured = Configured.of(story, settings_of(story, quarantine_period="24h"))

@@ -41,7 +41,7 @@ def checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
 
 
 def checked_storage(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
-    """Yield the same of one storage; if the first check cannot reach it, only that is told."""
+    """Yield the same of one storage; where the first check cannot reach it, that alone."""
     for number, finding in enumerate(checked(root, checks)):
         yield finding
         if number == 0 and finding.exit_code == ExitCode.UNREACHABLE:

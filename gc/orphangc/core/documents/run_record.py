@@ -43,7 +43,7 @@ class RunResult(StrEnum):
     BLOCKED = "blocked"
     """It came to its end, and nothing of any job could be deleted.
 
-    Its plan is done, and so is its sweep where nobody has to act, as in a quiet period.
+    Its plan is done, and so is its sweep where time resolves what stops it, as a quiet period.
     """
     SOME_DELETES_FAILED = "some_deletes_failed"
     REFUSED = "refused"
