@@ -100,7 +100,10 @@ def _problem(err: yaml.YAMLError) -> str:
     if not isinstance(err, yaml.MarkedYAMLError) or err.problem_mark is None:
         return str(err) if type(err) is yaml.YAMLError else type(err).__name__
     mark = err.problem_mark
-    return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}"
+    hint = (
+        '; between braces a variable needs quotes: "${NAME}"' if "${" in (mark.buffer or "") else ""
+    )
+    return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}{hint}"
 
 
 def field_docs(model: type[BaseModel]) -> Mapping[str, str]:

@@ -234,6 +234,17 @@ def test_what_is_no_yaml_is_reported_without_its_line(tmp_path) -> None:
     assert "hunter2" not in str(caught.value)
 
 
+def test_a_variable_in_a_list_in_one_line_needs_quotes(tmp_path) -> None:
+    """Braces are YAML's own there, as in the README's example."""
+    path = tmp_path / "orphangc.yaml"
+    path.write_text("storage_roots:\n- {root: ${BUCKET}, state: s3://ops/orphangc}\n")
+    with pytest.raises(SettingsError, match=r"at line 2, column 11; .*quotes: \"\$\{NAME\}\""):
+        load_configuration(path)
+    path.write_text('storage_roots:\n- {root: "${BUCKET}", state: s3://ops/orphangc}\n')
+    with pytest.raises(SettingsError, match="'BUCKET' is not set"):
+        load_configuration(path)
+
+
 def test_a_tag_that_its_text_does_not_fit_is_reported(tmp_path) -> None:
     """PyYAML raises no error of its own for it."""
     path = tmp_path / "orphangc.yaml"
