@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from flinkstate.files.paths import is_same
+from flinkstate.files.paths import spellings
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, place_of, places_of
 from orphangc.collect.mark.mark import MarkedCycle
@@ -21,7 +21,7 @@ from orphangc.core.cluster.job_facts import shows_no_origin
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.dependencies.restore_fallback import recovers_from_its_own
 from orphangc.core.exporter.registry_snapshot import resolve
-from orphangc.core.groups import grouped
+from orphangc.core.groups import grouped, sets_of
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin
 from orphangc.core.lineage.continuation import Continuation, has_one_origin
 from orphangc.core.memory.job_lives import placed
@@ -94,19 +94,20 @@ class Origins:
     """The checkpoints with which the jobs of a cycle may begin again.
 
     Attributes:
-        shown: Those that this cycle or an earlier one saw, each with the id of a job.
+        shown: Ids of jobs by each name of the origins that this cycle or an earlier one saw.
         hidden: Jobs whose origin no cycle saw.
     """
 
-    shown: Sequence[tuple[Location, str]] = field(default=())
+    shown: Mapping[Location, Collection[str]] = field(default_factory=dict)
     hidden: Sequence[HiddenOrigin] = field(default=())
 
     @classmethod
     def of(cls, facts: OriginFacts) -> Origins:
         """Return those of every job that does not surely go on from a checkpoint of its own."""
         free = {*facts.over, *(key for key, job in facts.jobs.items() if recovers(job))}
-        hidden = hidden_origins(facts)
-        return cls(shown=tuple(shown_origins(facts, free)), hidden=hidden)
+        places = sets_of(shown_origins(facts, free))
+        shown = sets_of((e, by) for at, ids in places.items() for e in spellings(at) for by in ids)
+        return cls(shown=shown, hidden=hidden_origins(facts))
 
     def users_of(self, place: Location, stored_at: datetime | None, maker: str) -> Iterator[str]:
         """Yield the jobs that may begin with a checkpoint again, and why, for people.
@@ -114,7 +115,8 @@ class Origins:
         Args:
             maker: Key or id of the job that made it: its own no job begins with first.
         """
-        for job_id in sorted({by for at, by in self.shown if is_same(at, place)}):
+        names = spellings(place)
+        for job_id in sorted({by for name in names for by in self.shown.get(name, ())}):
             yield f"job {job_id} (without HA metadata, it begins with this one again)"
         for each in self.hidden:
             is_older = stored_at is None or stored_at <= each.until
@@ -136,9 +138,19 @@ def shown_origins(facts: OriginFacts, free: Collection[str]) -> Iterator[tuple[L
     for key, job in facts.jobs.items():
         shown = () if key in free else job.facts
         paths = [each.restored.external_path for each in shown if each.restored]
+        paths += () if key in free else _stated(job)
         for place in places_of(paths, facts.marked.seen.settings.aliases):
             yield place, job.job_id
     yield from _remembered(facts, free)
+
+
+def _stated(job: JobEvidence) -> list[str]:
+    """Return what the registry snapshots of a job state that it was restored from."""
+    return [
+        resolve(each.path, snapshot.checkpoint_dir)
+        for snapshot in job.snapshots
+        for each in snapshot.restored
+    ]
 
 
 def _remembered(facts: OriginFacts, free: Collection[str]) -> Iterator[tuple[Location, str]]:
@@ -216,8 +228,7 @@ def _is_known(
     """
     is_new = any(map(shows_no_origin, job.facts))
     shown = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
-    for snapshot in job.snapshots:
-        shown += [resolve(each.path, snapshot.checkpoint_dir) for each in snapshot.restored]
+    shown += _stated(job)
     for record in placed(records, job.directories):
         is_new = is_new or record.began_anew
         shown += record.restored
