@@ -15,19 +15,26 @@ from orphangc.core.cluster.ha_facts import HaFacts, Hold, checkpoint_id_of
 from orphangc.core.model.types import EvidenceSource, JobId
 
 _JOB = r"(?P<job>[0-9a-f]{32})"
+_OF_NO_JOB = "(?:leader|leaderlatch|running_job_registry|applications)/"
+"""Nodes that outlive jobs, and the id of an application is none of a job."""
 _PLACES = (
     re.compile(rf"(?P<cluster>.*)/jobs/{_JOB}(?:/(?P<rest>.*))?", re.ASCII | re.DOTALL),
     re.compile(
-        rf"(?P<cluster>.*)/(?P<kind>checkpoints|checkpoint-counter|jobgraphs|execution-?plans)"
-        rf"/{_JOB}(?:/(?P<rest>.*))?",
+        rf"(?P<cluster>.*)/(?!{_OF_NO_JOB})(?P<kind>[^/]+)/{_JOB}(?:/(?P<rest>.*))?",
         re.ASCII | re.DOTALL,
     ),
 )
+"""Options name the nodes of the second form: ``high-availability.zookeeper.path.checkpoints``."""
 _LEADERS = re.compile(
     r".*/leader(?:latch)?/(?:dispatcher|resource_manager|rest_server)(?:_lock)?(?:/.*)?", re.DOTALL
 )
 """Nodes that any Flink has, whether it runs jobs or not; other programs have leaders, too."""
-_MARKERS = {"checkpoint-counter": "counter", "jobgraphs": "jobGraph"}
+_MARKERS = {
+    "checkpoint-counter": "counter",
+    "jobgraphs": "jobGraph",
+    **dict.fromkeys(("executionplans", "execution-plans"), "executionPlan"),
+}
+_OF_FLINK = {"jobs", "checkpoints", *_MARKERS}
 _PORT = 2181
 
 
@@ -61,11 +68,12 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
     count = 0
     for path in paths:
         match = next((m for each in _PLACES if (m := each.fullmatch(path)) is not None), None)
-        count += match is not None or _LEADERS.fullmatch(path) is not None
+        kind = "" if match is None else match.groupdict().get("kind", "jobs")
+        count += kind in _OF_FLINK or _LEADERS.fullmatch(path) is not None
         if match is not None:
             cluster = f"zookeeper://{ensemble}{match['cluster']}"
             job = jobs.setdefault((cluster, match["job"]), _JobPath())
-            _take(job, match.groupdict().get("kind"), match["rest"] or "")
+            _take(job, kind, match["rest"] or "")
     return HaFacts(
         uri=uri,
         source=EvidenceSource.ZOOKEEPER,
@@ -84,13 +92,12 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
     )
 
 
-def _take(job: _JobPath, kind: str | None, rest: str) -> None:
+def _take(job: _JobPath, kind: str, rest: str) -> None:
     folder, _, name = rest.rpartition("/")
-    if folder == ("checkpoints" if kind is None else "") and kind in {None, "checkpoints"}:
-        found = checkpoint_id_of(name)
-        if found is not None:
-            job.ids.add(found)
-    if kind is None and rest == "checkpoint_id_counter":
+    found = checkpoint_id_of(name) if folder == ("checkpoints" if kind == "jobs" else "") else None
+    if found is not None:
+        job.ids.add(found)
+    if kind == "jobs" and rest == "checkpoint_id_counter":
         job.markers.add("counter")
-    elif kind is not None and kind != "checkpoints":
-        job.markers.add(_MARKERS.get(kind, "executionPlan"))
+    elif kind in _MARKERS:
+        job.markers.add(_MARKERS[kind])

@@ -43,6 +43,17 @@ def test_the_older_layout_tells_the_same() -> None:
     assert hold.markers == {"counter", "jobGraph"}
 
 
+def test_nodes_that_options_name_tell_the_same() -> None:
+    """``high-availability.zookeeper.path.checkpoints`` and the like; what it is called is free."""
+    (hold,) = facts(
+        f"/flink/default/ours/{JOB}",
+        f"/flink/default/ours/{JOB}/{ID}",
+        f"/flink/default/our-counters/{JOB}",
+    ).holds
+    assert (hold.job_id, hold.cluster) == (JOB, "zookeeper://zk:2181/flink/default")
+    assert (hold.retained_ids, hold.markers) == ({42}, frozenset())
+
+
 @pytest.mark.parametrize(
     "path", [f"/flink/jobs/{JOB}", f"/flink/jobs/{JOB}/checkpoints/{ID}", f"/a/checkpoints/{JOB}"]
 )
@@ -60,6 +71,8 @@ def test_a_job_without_a_counter_has_no_marker(path: str) -> None:
         ("/flink/default/leader/rest_server/connection_info", 1),  # Flink 1.15-2.3
         ("/flink/default/leader/dispatcher", 1),
         ("/flink/default/leaderlatch/resource_manager_lock", 1),  # up to 1.14
+        (f"/flink/default/checkpoints/{JOB}/{ID}", 1),  # up to 1.13
+        (f"/tasks/{JOB}", 0),
         ("/flink/default", 0),
         ("/flink/default/jobs", 0),
         ("/kafka/brokers/ids/0", 0),
@@ -87,6 +100,7 @@ def test_a_job_whose_graph_is_kept_is_held(node: str, marker: str) -> None:
         f"/flink/default/leader/{JOB}/job_manager_lock",
         f"/flink/default/running_job_registry/{JOB}",
         f"/flink/default/leaderlatch/{JOB}",
+        f"/flink/default/applications/{JOB}",  # the id of an application, from Flink 2.3 on
         "/flink/default/jobs",
         f"/flink/default/jobs/{JOB[:31]}",
         f"/flink/default/jobs/{JOB.upper()}",
