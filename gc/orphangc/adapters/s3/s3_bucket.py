@@ -170,12 +170,16 @@ class S3Bucket(ObjectStorage):
             self._client.call("delete_object", Key=name)
 
     def send_deletions(self, objects: Sequence[tuple[str, str]]) -> list[str | RequestError | None]:
-        """Delete with ETags in one request; ``ConditionsRefusedError`` if the store takes none."""
+        """Delete with ETags in one request; ``ConditionsRefusedError`` if the store takes none.
+
+        An ETag has its quotes, as in all answers of a store: one that compares texts would find
+        every object changed.
+        """
         has_conditions = self._has_conditions  # another thread may find out meanwhile
         try:
             with requested():
                 answer = self._deletes.send(
-                    [(name, etag if has_conditions else None) for name, etag in objects]
+                    [(name, f'"{etag}"' if has_conditions else None) for name, etag in objects]
                 )
         except RequestError as err:
             if has_conditions and err.code in _NO_CONDITIONS:
