@@ -438,10 +438,10 @@ def test_r41_a_job_that_is_stated_without_a_checkpoint_leaves_the_newest_state(j
     """
     newest = jobs.checkpoint(jobs.old, 5000, 80 * DAY)
     middle = Job(distinct(2), jobs.bed.root / distinct(2))
-    jobs.checkpoint(middle, 300, 50 * DAY)
+    jobs.checkpoint(middle, 5300, 50 * DAY)
     for number in (6001, 6002, 6003):
         jobs.checkpoint(jobs.new, number, HOUR * (6004 - number))
-    jobs.runs(6003, 39 * DAY, (300, middle.folder / "chk-300"))
+    jobs.runs(6003, 39 * DAY, (5300, middle.folder / "chk-5300"))
     jobs.extra += ["--ended-job", middle.id]
     jobs.expire("--keep-last", "1", "--continued", f"{middle.id}={jobs.old.id}")
     must_be_there(newest)
@@ -653,6 +653,7 @@ FALSE = {
     "from nothing": (39, None, "@5000", "a cycle saw it begin from nothing"),
     "no checkpoint, from nothing": (39, None, "", "a cycle saw it begin from nothing"),
     "stored after its start": (60, 8999, "@5000", "that was stored after the job had started"),
+    "later than its own": (39, 4998, "@5000", "it has checkpoint 4999, and goes on above what"),
 }
 
 
@@ -661,10 +662,11 @@ def test_a_statement_that_flink_contradicts_is_refused(jobs, case) -> None:
     """Its owner confuses two checkpoints; what Flink shows counts."""
     began, number, stated, why = FALSE[case]
     newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
-    jobs.checkpoint(jobs.new, 9000, HOUR)
-    origin = jobs.new if number == 8999 else jobs.old
+    completed = 4999 if number == 4998 else 9000
+    jobs.checkpoint(jobs.new, completed, HOUR)
+    origin = jobs.new if number == completed - 1 else jobs.old
     restored = None if number is None else (number, origin.folder / f"chk-{number}")
-    jobs.runs(9000, began * DAY, restored)
+    jobs.runs(completed, began * DAY, restored)
     made, _ = jobs.expire("--keep-last", "1", "--continued", f"{jobs.new.id}={jobs.old.id}{stated}")
     must_be_there(newest)
     assert (made.code, why in made.err) == (2, True), made.err

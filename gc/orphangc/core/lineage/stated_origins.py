@@ -7,7 +7,7 @@ joins nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -39,11 +39,20 @@ class ShownOrigins:
         )
 
     def contradiction(
-        self, newer: LineageJob, stated: Continuation, found: LineageCheckpoint | None
+        self,
+        newer: LineageJob,
+        stated: Continuation,
+        found: LineageCheckpoint | None,
+        own: Iterable[LineageCheckpoint],
     ) -> str | None:
         """Return why a job was not restored from what is stated, ``None`` if nothing says so.
 
         Of an id that comes back another run may have been; such a statement covers nothing.
+
+        Args:
+            own: Checkpoints of the newer job.
+
+        Source: Flink 1.15-2.3, ``CheckpointCoordinator.restoreSavepoint``: ids go on above it.
         """
         if newer.may_recur:
             return None
@@ -57,12 +66,21 @@ class ShownOrigins:
         is_later = begun and stored and stored > shifted(begun, self.clock_skew)
         if stated.checkpoint and is_later:
             return "that was stored after the job had started"
-        for edge in self.edges if stated.checkpoint_id is not None else ():
+        return None if stated.checkpoint_id is None else self._other(newer, stated, own)
+
+    def _other(
+        self, newer: LineageJob, stated: Continuation, own: Iterable[LineageCheckpoint]
+    ) -> str | None:
+        number = stated.checkpoint_id
+        for edge in self.edges:
             is_same = stated.checkpoint == edge.checkpoint
             if edge.newer not in newer.places or not edge.checkpoint or is_same:
                 continue
-            if edge.checkpoint_id != stated.checkpoint_id:
+            if edge.checkpoint_id != number:
                 return f"a cycle saw it restored from {edge.checkpoint}"
+        oldest = min((each.checkpoint_id for each in own), default=None)
+        if number is not None and oldest is not None and oldest <= number:
+            return f"it has checkpoint {oldest}, and goes on above what it is restored from"
         return None
 
 
@@ -98,15 +116,16 @@ def stated_continuations(
             restored_at=newer.started_at if found is None else None,
             seen_at=at,
         )
-        own = [e.stored_at for e in checkpoints if e.place in newer.places and e.stored_at]
+        own = [each for each in checkpoints if each.place in newer.places]
+        times = [each.stored_at for each in own if each.stored_at is not None]
         stored_at = None if found is None else found.stored_at
-        if stored_at is not None and own and min(own) <= stored_at:
+        if stored_at is not None and times and min(times) <= stored_at:
             problems.append(
                 f"continued: {uri} was stored after job {newer_id} had written a"
                 " checkpoint, which therefore did not continue it: the newer job stands first,"
                 " NEWER=OLDER@ID"
             )
-        elif (why := shown.contradiction(newer, edge, found)) is not None:
+        elif (why := shown.contradiction(newer, edge, found, own)) is not None:
             problems.append(f"continued: {newer_id} did not continue {text}: {why}: remove it")
         else:
             edges.append(edge)
