@@ -63,23 +63,18 @@ class HelpfulCommand(TyperCommand):
         return found if len(shown) > _SCREEN else []
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Show all options if asked for, warn of old spellings, refuse two values of one option.
-
-        Raises:
-            BadParameter: The last of the values would count, without a word of the others.
-        """
+        """Show all options if asked for; warn of old spellings, and of two values of one option."""
         if "--help-all" in args:
             ctx.meta[_ALL] = True
             typer.echo(ctx.get_help())
             ctx.exit()
         for old in (each.partition("=")[0] for each in args):
             if old in _OLD_SPELLINGS and old != _OF_THE_CONTRACT:
-                _warn(old)
+                _warn(f"{old} is the old spelling of {_OLD_SPELLINGS[old]}, and will be removed")
         for each in self.get_params(ctx):
             is_one = isinstance(each, TyperOption) and not (each.multiple or each.is_flag)
             if is_one and len(_values(args, {*each.opts})) > 1:
-                said = "it has one value, and is given others"
-                raise typer.BadParameter(said, param_hint=f"'{each.opts[0]}'")
+                _warn(f"{each.opts[0]} has one value: of those given the last one counts")
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -138,10 +133,10 @@ def _kind(shown: str, name: str) -> str:
     return "PATH" if "path" in shown.lower() else shown
 
 
-def _warn(old: str) -> None:
+def _warn(said: str) -> None:
     from orphangc.app.console.exit import complain  # noqa: PLC0415 - rarely needed
 
-    complain(f"warning: {old} is the old spelling of {_OLD_SPELLINGS[old]}, and will be removed")
+    complain(f"warning: {said}")
 
 
 class App(typer.Typer):
