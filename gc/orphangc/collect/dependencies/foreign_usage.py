@@ -107,10 +107,10 @@ class ForeignUsages:
         directory and snapshot that contains a file which it still names.
         """
         usage = _spelled_as(asked, self.by_job[key])
-        by_folder = {checkpoint.folder: checkpoint for checkpoint in self.checkpoints}
         snapshots = dict.fromkeys((*asked, *(place for _, place in usage.restored)))
         if not usage.unowned and not snapshots:
             return checks_of(usage, ())
+        by_folder = {checkpoint.folder: checkpoint for checkpoint in self.checkpoints}
         foreigners = [_snapshot(place, by_folder.get(place)) for place in snapshots]
         foreigners += _by_path(usage, self, known=snapshots)
         foreigners = _searched(key, usage, self, foreigners)
