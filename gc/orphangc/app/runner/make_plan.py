@@ -25,11 +25,11 @@ from orphangc.app.wiring.sharing import listed_in_pass
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.expire.assemble_report import lineage_report, unneeded_part
-from orphangc.collect.expire.lineage_cycle import policy_warnings
+from orphangc.collect.expire.lineage_cycle import policy_warnings, with_warnings
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.observe.storage_search import StorageSearch
-from orphangc.core.documents.lineage_report import LineageReport
+from orphangc.core.documents.lineage_report import LineageReport, UnneededPart
 from orphangc.core.documents.plan import Plan
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.errors import StorageUnreachableError
@@ -190,17 +190,11 @@ def make_plan(
             engine=engine,
             shared=shared,
         ) as (cycle, environment):
-            if asks_lineages:
-                lineages = lineage_report(cycle, policy, environment)
-                unneeded = lineages.unneeded
-            else:
-                lineages, unneeded = None, unneeded_part(cycle, environment.engine, progress)
+            lineages, unneeded = _lineages(cycle, policy, environment, is_asked=asks_lineages)
         breakdown, digests = _gathered(cycle.decided.sinks, at, folder)
-        slips = () if lineages is None else policy_warnings(lineages)
-        warnings = (*cycle.plan.warnings, *slips)
-        unsigned = cycle.plan.model_copy(
-            update={"engine_reason": engine.reason, "unneeded": unneeded, "warnings": warnings}
-        )
+        warned = cycle if lineages is None else with_warnings(cycle, policy_warnings(lineages))
+        more = {"engine_reason": engine.reason, "unneeded": unneeded}
+        unsigned = warned.plan.model_copy(update=more)
         plan = unsigned.signed() if directory is None else directory.write(unsigned, digests)
         undone.pop_all()
     files.render(plan, breakdown)
@@ -217,3 +211,12 @@ def _gathered(
         breakdown.add(sink.breakdown)
         digests |= {} if folder is None or sink.files is None else sink.files.fetch(folder)
     return breakdown, digests
+
+
+def _lineages(
+    cycle: Cycle, policy: RetentionPolicy | None, environment: Environment, *, is_asked: bool
+) -> tuple[LineageReport | None, UnneededPart]:
+    if not is_asked:
+        return None, unneeded_part(cycle, environment.engine, environment.progress)
+    report = lineage_report(cycle, policy, environment)
+    return report, report.unneeded
