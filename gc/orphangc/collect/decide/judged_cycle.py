@@ -83,8 +83,7 @@ def judged_cycle(
 ) -> JudgedCycle:
     """Return the evidence of every job, and what stops it.
 
-    Args:
-        survey: Facts of the listing; ``None`` for a cycle that lists no objects.
+    A cycle that lists no objects has no ``survey``, the facts of the listing.
     """
     seen, marked = cycle.seen, cycle.mark
     paths = named_outside(
@@ -99,7 +98,6 @@ def judged_cycle(
     changes = ChangesBeside.of(seen.storages)
     jobs = _changed_elsewhere(jobs, environment, changes)
     listing_time = listed_at(seen, environment.storage)
-    folders = survey.surveyed.savepoints if survey and listing_time is None else None
     world = world_of(seen, environment, paths)
     sighting = sighting_of(
         seen,
@@ -108,7 +106,7 @@ def judged_cycle(
         environment=environment,
         before=before.memory,
         world=world,
-        savepoint_folders=folders,
+        savepoint_folders=survey.surveyed.savepoints if survey and listing_time is None else None,
     )
     comparison = compared(before.memory, sighting, before.given)
     now = _evidence_now(seen, environment, world, before=before, halted=halted)
