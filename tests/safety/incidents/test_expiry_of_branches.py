@@ -80,8 +80,9 @@ class TwoJobs:
         self.server.routes.update(routes)
 
     def fixes_its_id(self, job: Job, **more: str) -> None:
-        """Let the cluster's configuration choose the id of a job, and more options."""
+        """Let the configuration of the cluster ``orders`` choose a job's id, and more options."""
         options = dict.fromkeys(("pipeline.fixed-job-id", "$internal.pipeline.job-id"), job.id)
+        options |= {"kubernetes.cluster-id": "orders", "kubernetes.namespace": "flink"}
         entries = [{"key": k, "value": v} for k, v in {**options, **more}.items()]
         self.server.routes["/jobmanager/config"] = as_json(entries)
 
@@ -519,7 +520,7 @@ def test_r41_a_job_that_was_made_again_under_its_id_has_the_newest_state_of_its_
 
 
 @pytest.mark.answered_by("uses_of_ha_metadata", not_for=["is on"])
-@pytest.mark.parametrize("ha", ["is on", "was on"])
+@pytest.mark.parametrize("ha", ["is on", "was on", "of another cluster"])
 def test_r43_ha_metadata_that_an_earlier_run_left_recovers_no_job(jobs, kubernetes, ha) -> None:
     """An application with high availability was deleted, which leaves its ConfigMaps.
 
@@ -537,12 +538,13 @@ def test_r43_ha_metadata_that_an_earlier_run_left_recovers_no_job(jobs, kubernet
     jobs.server.routes.clear()
     jobs.checkpoint(jobs.new, 50, 80 * DAY)
     jobs.checkpoint(jobs.new, 101, HOUR)
-    left = retained(101 if ha == "is on" else 50)
-    kubernetes.add(a_config_map(f"orders-{jobs.new.id}-config-map", *left, "counter"))
+    left = retained(50 if ha == "was on" else 101)
+    name = "twin" if ha == "of another cluster" else "orders"
+    kubernetes.add(a_config_map(f"{name}-{jobs.new.id}-config-map", *left, "counter"))
     jobs.runs(101, 39 * DAY, (100, origin.parent))
     jobs.fixes_its_id(jobs.new)
     gone = went(jobs.expire("--keep-last", "1"))
-    if ha == "was on":
+    if ha != "is on":
         must_be_there(origin)
     assert gone == ({"chk-100"} if ha == "is on" else set())
 

@@ -126,7 +126,8 @@ class Origins:
 
 def recovers(job: JobEvidence) -> bool:
     """Return whether a lost JobManager goes on from a checkpoint of the job's own."""
-    return recovers_from_its_own(job.facts, job.held_after, job.ids_after)
+    holds = (e for e in job.held_after if not job.is_id_fixed or e.cluster in job.proven_holders)
+    return recovers_from_its_own(job.facts, holds, job.ids_after)
 
 
 def shown_origins(facts: OriginFacts, free: Collection[str]) -> Iterator[tuple[Location, str]]:

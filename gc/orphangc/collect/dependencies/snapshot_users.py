@@ -26,7 +26,7 @@ from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import SnapshotUserPart
 from orphangc.core.groups import grouped
 from orphangc.core.model.naming import place_of_folder
-from orphangc.core.model.types import ForeignKind, Scope
+from orphangc.core.model.types import ForeignKind, Scope, may_recur
 from orphangc.core.times.instants import shifted
 
 
@@ -231,7 +231,9 @@ def _beginning(
 
 def _recovers(job_id: str, own: Iterable[Checkpoint], lives: Lives) -> bool:
     ids = {each.checkpoint_id for each in own if each.directory is not None}
-    return recovers_from_its_own(lives.newest_of(job_id), lives.holds_of(job_id), ids)
+    facts = lives.newest_of(job_id)
+    comes_back = may_recur(job_id) or any(each.is_id_fixed for each in facts)
+    return recovers_from_its_own(facts, () if comes_back else lives.holds_of(job_id), ids)
 
 
 def _forgotten(

@@ -164,6 +164,7 @@ def _add_holds(
             held_before=tuple(hold for hold in before if key in matched[hold.uri].keys),
             held_after=tuple(hold for hold in after if key in matched[hold.uri].keys),
             holders=frozenset(certain[key] | (loose if is_tight else set())),
+            proven_holders=frozenset(certain[key]),
         )
         if any(not matched[hold.uri].is_proven for hold in (*before, *after)):
             found.elsewhere.add(key)

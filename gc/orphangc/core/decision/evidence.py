@@ -141,6 +141,7 @@ class JobReport:
         unplaced: Clusters that run a job of this id, and whose answers fit no directory.
         holders: Clusters that may write into its directories by their HA metadata; ``None``: all
             that hold it.
+        proven_holders: Those of which an answer, or a resource, says that they do.
     """
 
     job_id: JobId
@@ -151,6 +152,7 @@ class JobReport:
     held_before: tuple[Hold, ...] = ()
     held_after: tuple[Hold, ...] = ()
     holders: frozenset[str] | None = None
+    proven_holders: frozenset[str] = frozenset()
 
     @property
     def facts(self) -> tuple[JobFacts, ...]:

@@ -47,6 +47,10 @@ def recovers_from_its_own(
     HA metadata names one that Flink shows the present JobManager complete: an earlier run may have
     left others, with high availability, which this one does not use. Without any, a JobManager
     starts again from its first origin.
+
+    Args:
+        holds: HA metadata of the job; of an id that comes back only that of the cluster which
+            shows the job, for another one may have the id, too.
     """
     shown = (each for job in facts for each in job.checkpoints)
     completed = {e.id for e in shown if e.is_completed and not e.is_savepoint}
