@@ -28,6 +28,9 @@ from orphangc.core.memory.job_lives import placed
 from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.times.instants import shifted
 
+_NAMED = 3
+"""Number of jobs without a known origin that one answer names: a fleet may have a thousand."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OriginFacts:
@@ -118,10 +121,16 @@ class Origins:
         names = spellings(place)
         for job_id in sorted({by for name in names for by in self.shown.get(name, ())}):
             yield f"job {job_id} (without HA metadata, it begins with this one again)"
-        for each in self.hidden:
-            is_older = stored_at is None or stored_at <= each.until
-            if is_older and maker not in {each.key, each.job_id}:
-                yield f"job {each.key} (nothing shows what it begins with again)"
+        found = [
+            each
+            for each in self.hidden
+            if (stored_at is None or stored_at <= each.until)
+            and maker not in {each.key, each.job_id}
+        ]
+        for each in found[:_NAMED]:
+            yield f"job {each.key} (nothing shows what it begins with again)"
+        if found[_NAMED:]:
+            yield f"one of {len(found) - _NAMED} more such jobs"
 
 
 def recovers(job: JobEvidence) -> bool:

@@ -9,6 +9,7 @@ from flinkstate.places.locations import canonical
 from orphangc.collect.dependencies.origins import OriginFacts, Origins
 from orphangc.core.cluster.job_facts import RestoredFacts
 from orphangc.core.exporter.registry_snapshot import RestoredCheckpoint
+from orphangc.core.lineage.checkpoint_fates import HiddenOrigin
 from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from support.builders import JOB, T0, a_hold, a_job, a_snapshot, some_facts
 
@@ -61,3 +62,11 @@ def test_an_origin_is_used_again_unless_the_job_is_over_or_goes_on_from_its_own(
     assert user.startswith(f"job {JOB} (without HA metadata")
     assert not [*origins(*records, over=True, **job).users_of(place, T0, "")]
     assert not [*origins(*records, **job, **HELD).users_of(place, T0, "")]
+
+
+def test_of_a_thousand_jobs_without_a_known_origin_some_are_named() -> None:
+    """Each look of a plan holds the answer."""
+    hidden = [HiddenOrigin(key=f"{n:032x}", job_id=f"{n:032x}", until=T0) for n in range(1_000)]
+    users = [*Origins(hidden=hidden).users_of(canonical(ORIGIN), T0, f"{1:032x}")]
+    assert len(users) == 4
+    assert users[-1] == "one of 996 more such jobs"
