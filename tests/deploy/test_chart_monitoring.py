@@ -44,7 +44,7 @@ def test_rules_can_be_added(helm4):
 
 @pytest.mark.parametrize("kind", ["Deployment", "CronJob"])
 def test_alerts_hear_a_release_of_any_name(helm4, kind):
-    """They select the daemon and the CronJob by a part of their name; a release may change it."""
+    """They select daemon and CronJob by a part of the name, which a release may change."""
     values = daemon(prometheusRule={"enabled": True}, fullnameOverride="state-cleaner", kind=kind)
     objects = rendered(helm4, values)
     name = the(objects, kind)["metadata"]["name"]

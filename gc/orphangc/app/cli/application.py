@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -98,7 +99,7 @@ class HelpfulCommand(TyperCommand):
 
 def _values(args: Sequence[str], names: set[str]) -> set[str]:
     """Return every value that is given to an option of one value."""
-    found = zip(args, [*args[1:], ""], strict=True)
+    found = zip_longest(args, args[1:], fillvalue="")
     parts = [(*name.partition("="), following) for name, following in found]
     return {value if joined else after for name, joined, value, after in parts if name in names}
 
