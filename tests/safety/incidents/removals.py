@@ -44,7 +44,6 @@ from orphangc.collect.observe.changes_beside import ChangesBeside
 from orphangc.collect.quarantine import quarantine, savepoint_clearing
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.revalidate import revalidation
-from orphangc.collect.runs import planned_run
 from orphangc.collect.state import discovery_memory, lock
 from orphangc.collect.state.discovery_memory import MARKER, DiscoveryRead
 from orphangc.collect.state.store import RootState
@@ -405,7 +404,7 @@ def _every_page(patch: _Patch) -> None:
 
 def _memory(patch: _Patch) -> None:
     """Remember nothing of earlier cycles (R4)."""
-    for module in (planned_run, compose):
+    for module in (recalling, compose):
         patch.setattr(module, "recalled", lambda *_, **__: NOTHING_RECALLED)
 
 
