@@ -49,8 +49,8 @@ def given(storage, told: Answer):
     return opened
 
 
-def part(stated: str, body: bytes) -> Answer:
-    return Answer(body, 206, {"Content-Range": stated, **FACTS})
+def part(stated: str, body: bytes, length: int | None = None) -> Answer:
+    return Answer(body, 206, {"Content-Range": stated, **FACTS}, length)
 
 
 ANOTHER = {
@@ -63,6 +63,7 @@ ANOTHER = {
     "no statement": (0, part("", b"01")),
     "an odd statement": (0, part("0-3", b"0123")),
     "another place of the rest": (4, part("bytes 0-3/9", b"0123")),
+    "less, of no stated length": (0, part("bytes 0-3/9", b"01", -1)),
     "less of the rest": (4, part("bytes 4-5/9", b"45")),
 }
 

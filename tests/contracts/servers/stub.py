@@ -30,7 +30,7 @@ class Answer:
     body: bytes | str = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    length: int | None = None
+    length: int | None = None  # what it states; negative: nothing, and the connection ends
 
 
 @dataclass
@@ -120,9 +120,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
-        self.send_header(
-            "Content-Length", str(len(data) if answer.length is None else answer.length)
-        )
+        stated = len(data) if answer.length is None else answer.length
+        if stated >= 0:
+            self.send_header("Content-Length", str(stated))
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)

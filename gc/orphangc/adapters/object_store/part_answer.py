@@ -19,7 +19,7 @@ def check_part(name: str, asked: range, *, status: int, stated: str, length: int
     Args:
         asked: Places of the bytes that were asked for.
         stated: ``Content-Range`` of the answer, "" without one.
-        length: Number of bytes of its body.
+        length: Number of bytes of its body; negative: it does not say.
 
     Source: RFC 9110, sections 14.4 and 15.3.7: a server may answer with less than the range.
     """
@@ -31,6 +31,6 @@ def check_part(name: str, asked: range, *, status: int, stated: str, length: int
         is_asked = is_asked and length == len(part)
     else:
         is_whole = status != HTTPStatus.PARTIAL_CONTENT and not stated
-        is_asked = is_whole and not asked.start and length <= len(asked)
+        is_asked = is_whole and not asked.start and 0 <= length <= len(asked)
     if not is_asked:
         raise RequestError(f"{name!r} cannot be read in parts: {stated or status} came")

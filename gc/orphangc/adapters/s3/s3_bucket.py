@@ -147,7 +147,7 @@ class S3Bucket(ObjectStorage):
                 range(start, start + size),
                 status=answer["ResponseMetadata"]["HTTPStatusCode"],
                 stated=answer.get("ContentRange", ""),
-                length=answer["ContentLength"],
+                length=answer.get("ContentLength", -1),
             )
             return self._client.body(answer)
         finally:
