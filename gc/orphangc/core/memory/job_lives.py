@@ -314,15 +314,17 @@ class SavepointMakers:
         """Return the only job that a savepoint may be of, ``None`` if there are several or none.
 
         Of several it is the one that the cluster shows which has started a job from it, if other
-        witnesses alone show each of the others.
+        clusters alone show each of the others.
 
         Args:
             by: Clusters that show a job which started from it.
         """
         prefix = savepoint_prefix(uri)
         found = {} if prefix in _FIXED else self.known.get(prefix, {})
-        here = [job_id for job_id, own in found.items() if not {*own}.isdisjoint(by) or not own]
-        left = [*found] if len(found) == 1 else here
+        here = [job_id for job_id, own in found.items() if not {*own}.isdisjoint(by)]
+        elsewhere = [job_id for job_id, own in found.items() if any(map(is_flink_rest, own))]
+        is_shown = len(found) > 1 and {*here, *elsewhere} == found.keys()
+        left = here if is_shown else [*found]
         return left[0] if len(left) == 1 else None
 
 

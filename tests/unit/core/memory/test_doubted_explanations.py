@@ -71,11 +71,16 @@ def test_a_savepoint_that_may_be_of_two_jobs_shows_the_stop_of_neither() -> None
     assert missed(before, after) == [EMPTIED]
 
 
-@pytest.mark.parametrize(("by", "asked"), [("http://other:8081", []), (REST, [EMPTIED])])
+@pytest.mark.parametrize(
+    ("by", "asked"), [("http://other:8081", []), (REST, [EMPTIED]), ("kubernetes:flink", [EMPTIED])]
+)
 def test_a_savepoint_is_of_the_job_of_the_cluster_that_started_another_one_from_it(
     by, asked
 ) -> None:
-    """Of many jobs two ids begin alike by chance; that cluster ran only one of them."""
+    """Of many jobs two ids begin alike by chance; that cluster ran only one of them.
+
+    HA metadata does not say which cluster runs a job.
+    """
     twin, shown = a_directory(2, job="a" * 31 + "b"), a_job("a" * 31 + "b", by=by)
     before = seen(0, OTHER, a_directory(1), twin, jobs=(*SESSION, shown))
     after = seen(1, OTHER, twin, jobs=(from_savepoint(), SESSION[1], shown), stops=STOPPED)
@@ -429,6 +434,16 @@ def test_a_full_one_asks_where_the_savepoint_may_be_of_another_job_of_its_cluste
         seen(1, OTHER, own, jobs=(from_savepoint(), twin)),
     )
     assert missed(*story) == asked
+
+
+def test_a_full_one_asks_where_no_cluster_showed_its_job_and_another_one_showed_a_twin() -> None:
+    """The savepoint may be of either: a job that is moved to another cluster begins with one."""
+    own, twin = a_directory(6, job=NEXT, stored=0.7), a_job("a" * 31 + "b", by="http://other:8081")
+    story = (
+        seen(0, OTHER, a_directory(1, is_self_contained=True), jobs=(twin,)),
+        seen(1, OTHER, own, jobs=(from_savepoint(), twin)),
+    )
+    assert missed(*story) == [EMPTIED]
 
 
 def test_a_full_one_whose_successor_was_succeeded_in_turn_asks_nothing() -> None:
