@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,22 +112,36 @@ def _holders(
 ) -> Mapping[str, Collection[str]]:
     """Return the jobs whose ``shared/`` holds files of each job's state, by the job's key.
 
-    Several of them are searched at once, as far as their UUIDs are not too many to sort aside.
+    Several of them are searched at once, as far as their UUIDs are not too many to sort aside; one
+    that has as many is asked itself.
     """
     found: dict[str, set[str]] = {key: set() for key in states}
     for keys in _some_at_once(held if states else {}):
-        parts = [(number, *held[key].columns()) for number, key in enumerate(keys)]
-        uuids, owner, starts = numbered(parts, len(keys))
-        bounds = np.append(starts, len(owner))
+        find = _finder({key: held[key] for key in keys})
         for state, holders in zip(states.values(), found.values(), strict=True):
             for hi, lo in state.uuids:
-                at, is_there = uuids.find(hi, lo)
-                at = np.unique(at[is_there])
-                numbers = {*np.unique(owner[bounds[at]]).tolist()}
-                for each in at[bounds[at + 1] - bounds[at] > 1]:  # few: a copy has their names
-                    numbers.update(owner[bounds[each] : bounds[each + 1]].tolist())
-                holders.update(keys[number] for number in numbers)
+                holders.update(find(hi, lo))
     return found
+
+
+def _finder(held: Mapping[str, UuidSet]) -> Callable[[_Words, _Words], set[str]]:
+    """Return what finds the keys of the sets that have any of some UUIDs."""
+    keys = [*held]
+    if len(keys) == 1:
+        return lambda hi, lo: {key for key in keys if held[key].contains(hi, lo).any()}
+    parts = [(number, *held[key].columns()) for number, key in enumerate(keys)]
+    uuids, owner, starts = numbered(parts, len(keys))
+    bounds = np.append(starts, len(owner))
+
+    def find(hi: _Words, lo: _Words) -> set[str]:
+        at, is_there = uuids.find(hi, lo)
+        at = np.unique(at[is_there])
+        numbers = {*np.unique(owner[bounds[at]]).tolist()}
+        for each in at[bounds[at + 1] - bounds[at] > 1]:  # few: a copy has their names
+            numbers.update(owner[bounds[each] : bounds[each + 1]].tolist())
+        return {keys[number] for number in numbers}
+
+    return find
 
 
 def _some_at_once(held: Mapping[str, UuidSet]) -> Iterator[list[str]]:

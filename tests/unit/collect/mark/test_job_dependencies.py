@@ -30,5 +30,24 @@ def test_every_job_that_holds_a_file_of_a_state_is_found(seed, most, monkeypatch
     assert job_dependencies._holders(states, held) == expected
 
 
+def test_a_set_that_is_larger_than_what_is_sorted_at_once_is_asked_as_it_is(monkeypatch) -> None:
+    """A storage root has a hundred million files: sorting copies took twice the set's memory."""
+    sizes, sort = [], job_dependencies.numbered
+
+    def noted(parts, count):
+        sizes.append(sum(len(hi) for _, hi, _ in parts))
+        return sort(parts, count)
+
+    monkeypatch.setattr(job_dependencies, "_MOST_AT_ONCE", 3)
+    monkeypatch.setattr(job_dependencies, "numbered", noted)
+    files = [bytes([number]) * 16 for number in range(9)]
+    held = {"large": UuidSet(files), "small": UuidSet(files[:2]), "other": UuidSet(files[8:])}
+    state = job_dependencies._State(
+        folders=set(), uuids=[UuidSet(files[8:]).columns()], is_origin_unread=False
+    )
+    assert job_dependencies._holders({"job": state}, held) == {"job": {"large", "other"}}
+    assert sizes == [3]
+
+
 def test_without_a_job_that_asks_nothing_is_sorted() -> None:
     assert job_dependencies._holders({}, {"holder": UuidSet([b"a" * 16])}) == {}
