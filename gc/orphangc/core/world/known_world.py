@@ -10,23 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import reduce
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from flinkstate.places.locations import Location, is_within
 from orphangc.core.model.codes import Condition
-from orphangc.core.model.joined_facts import BOTH, EITHER, NEWEST_FIRST, PART, UNION, Fact, joined
+from orphangc.core.model.frozen_part import FrozenPart
 from orphangc.core.model.naming import job_directory_of
 from orphangc.core.times.instants import Instant
 
 if TYPE_CHECKING:  # the daemon shows a world, and loads no NumPy
     from orphangc.core.columns.file_names import FileNames
 
+_T = TypeVar("_T")
 
-class SearchedStorage(Fact, subject=("uri",), seen="is_unsearched"):
+
+class SearchedStorage(FrozenPart):
     """A storage that is searched for every ``_metadata``, at any depth and under any name.
-
-    One that a single storage root could not search counts so.
 
     Attributes:
         named_by: What names it or a place in it; a few of many.
@@ -45,11 +44,6 @@ class SearchedStorage(Fact, subject=("uri",), seen="is_unsearched"):
     newest_checkpoint_at: Instant | None = None
     left_out: tuple[str, ...] = ()
     problem: str | None = None
-
-    @property
-    def is_unsearched(self) -> bool:
-        """Return whether it could not be searched to its end."""
-        return self.problem is not None
 
 
 def storage_of(place: Location, mount: Location | None) -> Location:
@@ -93,10 +87,8 @@ class PlaceKind(StrEnum):
     """A checkpoint outside all of these that Flink, an HA store, a resource or a pin names."""
 
 
-class SearchedPlace(Fact, subject=("uri",), seen="rank"):
+class SearchedPlace(FrozenPart):
     """A place that is searched for checkpoints in each cycle.
-
-    One that is a storage root, and another one's sibling, is a storage root.
 
     Attributes:
         job_directories: Number of job directories in it; ``None`` if it could not be searched.
@@ -111,13 +103,8 @@ class SearchedPlace(Fact, subject=("uri",), seen="rank"):
     newest_checkpoint_at: Instant | None = None
     since: Instant | None = None
 
-    @property
-    def rank(self) -> int:
-        """Return a number that is larger for a kind that says more."""
-        return -[*PlaceKind].index(self.kind)
 
-
-class OutsidePath(Fact, subject=("uri",)):
+class OutsidePath(FrozenPart):
     """A named directory or checkpoint in no searched place.
 
     Attributes:
@@ -125,11 +112,11 @@ class OutsidePath(Fact, subject=("uri",)):
     """
 
     uri: str
-    named_by: Annotated[tuple[str, ...], UNION]
-    jobs: Annotated[tuple[str, ...], UNION] = ()
+    named_by: tuple[str, ...]
+    jobs: tuple[str, ...] = ()
 
 
-class KnownCluster(Fact, subject=("uri",)):
+class KnownCluster(FrozenPart):
     """A Flink cluster, a namespace or a ZooKeeper that is asked.
 
     Attributes:
@@ -137,29 +124,21 @@ class KnownCluster(Fact, subject=("uri",)):
     """
 
     uri: str
-    jobs: Annotated[tuple[str, ...], UNION]
-    answers: Annotated[bool, BOTH]
-    problem: Annotated[str | None, EITHER] = None
+    jobs: tuple[str, ...]
+    answers: bool
+    problem: str | None = None
 
 
-class WorldChange(Fact, subject=("condition", "what"), seen="is_open"):
-    """A fact of an earlier cycle that is no longer true.
-
-    One that a single storage root waits for is not acknowledged.
-    """
+class WorldChange(FrozenPart):
+    """A fact of an earlier cycle that is no longer true."""
 
     condition: str
     what: str
     since: Instant | None
     acknowledged: bool = False
 
-    @property
-    def is_open(self) -> bool:
-        """Return whether no person has acknowledged it."""
-        return not self.acknowledged
 
-
-class ClosedWorld(Fact):
+class ClosedWorld(FrozenPart):
     """The statement that no checkpoint outside what is searched refers to files in this one.
 
     Attributes:
@@ -167,27 +146,83 @@ class ClosedWorld(Fact):
             be empty.
     """
 
-    stated: Annotated[bool, BOTH]
-    covers: Annotated[tuple[str, ...], UNION]
+    stated: bool
+    covers: tuple[str, ...]
 
 
-class World(Fact):
+class World(FrozenPart):
     """Places that were searched or named, clusters, and changes around one storage root."""
 
-    places: Annotated[tuple[SearchedPlace, ...], NEWEST_FIRST]
-    storages: Annotated[tuple[SearchedStorage, ...], NEWEST_FIRST] = ()
-    outside: Annotated[tuple[OutsidePath, ...], NEWEST_FIRST] = ()
-    clusters: Annotated[tuple[KnownCluster, ...], NEWEST_FIRST] = ()
-    changed: Annotated[tuple[WorldChange, ...], NEWEST_FIRST] = ()
-    closed_world: Annotated[ClosedWorld, PART]
+    places: tuple[SearchedPlace, ...]
+    storages: tuple[SearchedStorage, ...] = ()
+    outside: tuple[OutsidePath, ...] = ()
+    clusters: tuple[KnownCluster, ...] = ()
+    changed: tuple[WorldChange, ...] = ()
+    closed_world: ClosedWorld
+
+
+_BEST_FIRST = tuple(PlaceKind)
 
 
 def united_world(worlds: Sequence[World]) -> World:
     """Return one world: each place, path, cluster and change once.
 
-    The closed world is stated if it is stated for every storage root; what one covers, all do.
+    A place that is one root's storage root and another one's sibling is a storage root. The
+    closed world is stated if it is stated for every storage root; what one of them covers, all do.
     """
-    return reduce(joined, worlds)
+    return World(
+        places=_once(
+            (each for world in worlds for each in world.places),
+            lambda place: place.uri,
+            lambda known, place: min(known, place, key=lambda each: _BEST_FIRST.index(each.kind)),
+        ),
+        storages=_once(
+            (each for world in worlds for each in world.storages),
+            lambda storage: storage.uri,
+            # one that a single storage root could not search counts so
+            lambda known, storage: storage if known.problem is None else known,
+        ),
+        outside=_once(
+            (each for world in worlds for each in world.outside),
+            lambda path: path.uri,
+            lambda known, path: OutsidePath(
+                uri=path.uri,
+                named_by=tuple(dict.fromkeys((*known.named_by, *path.named_by))),
+                jobs=tuple(dict.fromkeys((*known.jobs, *path.jobs))),
+            ),
+        ),
+        clusters=_once(
+            (each for world in worlds for each in world.clusters),
+            lambda cluster: cluster.uri,
+            lambda known, cluster: KnownCluster(
+                uri=cluster.uri,
+                jobs=tuple(sorted({*known.jobs, *cluster.jobs})),
+                answers=known.answers and cluster.answers,
+                problem=known.problem or cluster.problem,
+            ),
+        ),
+        changed=_once(
+            (each for world in worlds for each in world.changed),
+            lambda change: (change.condition, change.what),
+            # one that a single storage root waits for is not acknowledged
+            lambda known, change: (
+                change if known.acknowledged and not change.acknowledged else known
+            ),
+        ),
+        closed_world=ClosedWorld(
+            stated=all(world.closed_world.stated for world in worlds),
+            covers=tuple(dict.fromkeys(uri for w in worlds for uri in w.closed_world.covers)),
+        ),
+    )
+
+
+def _once(
+    found: Iterable[_T], subject: Callable[[_T], object], joined: Callable[[_T, _T], _T]
+) -> tuple[_T, ...]:
+    by_subject: dict[object, _T] = {}
+    for each in found:
+        by_subject[subject(each)] = joined(by_subject.get(subject(each), each), each)
+    return tuple(by_subject.values())
 
 
 _ASKED_BY_OPTION = frozenset({Condition.PLACE_LOST, Condition.CLUSTER_SILENT})
