@@ -58,7 +58,11 @@ def a_retained_checkpoint(cluster: Cluster, base: Path) -> Path:
 def test_an_unclaimed_checkpoint_is_needed_until_the_first_own_one_completed(
     flink_cluster: Cluster, tmp_path: Path, asking: Asking
 ) -> None:
-    """NO_CLAIM: no before it, yes after it, confirmed by a newer one, whatever REST still says."""
+    """NO_CLAIM: no before it, yes after it, confirmed by a newer one, whatever REST still says.
+
+    A JobManager without HA metadata would begin with the snapshot again: until the job is over, it
+    may not go.
+    """
     base = tmp_path / "ckpt"
     snapshot = a_retained_checkpoint(flink_cluster, base)
     flink_cluster.hold()
@@ -73,15 +77,18 @@ def test_an_unclaimed_checkpoint_is_needed_until_the_first_own_one_completed(
     flink_cluster.wait_for_checkpoints(job, 1)
     told = asking(job, snapshot)
     assert (told["state_self_sustained"], told["seen"]["value"]) == (None, True), told["why"]
-    assert told["safe_to_delete"] is None, told["looks"]
+    assert told["safe_to_delete"] is False, told["looks"]
     first = told["newest_checkpoint_id"]
     flink_cluster.wait_for_checkpoints(job, 1)
     told = asking(job, snapshot)
     assert told["newest_checkpoint_id"] > first
-    assert (told["confirmed"], told["safe_to_delete"]) == (True, True), told["why"]
-    assert asking.users(snapshot) == {snapshot.parent.name}, "its siblings share files with it"
+    assert (told["confirmed"], told["safe_to_delete"]) == (True, False), told["why"]
+    siblings = snapshot.parent.name  # they share files with it
+    assert asking.users(snapshot) == {siblings, job}
 
     flink_cluster.cancel(job, between_checkpoints=True)
+    assert asking(job, snapshot)["safe_to_delete"] is True
+    assert asking.users(snapshot) == {siblings}
     read = read_by_flink(flink_cluster.version, retained(base / job))
     assert read
     assert all(path.is_relative_to(base / job) for paths in read.values() for path in paths)

@@ -19,6 +19,7 @@ from botocore.session import get_session
 
 from cli.helpers import Ran, run
 from orphangc.adapters.flink.flink_rest import FlinkRest
+from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.s3.pages.page_parser import read_page
 from orphangc.adapters.s3.pages.parsed_pages import parse_page
 from orphangc.adapters.s3_inventory.data_files import current_objects
@@ -139,7 +140,7 @@ def _pages(_: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         def read(body: bytes = body.encode()) -> str:
             try:
                 page = read_page(body, "") or parse_page(body, "", shape)
-            except OrphanGcError as err:
+            except RequestError as err:
                 return f"told: {str(err)[:300]}"
             return f"{page.objects.num_rows} rows"
 
