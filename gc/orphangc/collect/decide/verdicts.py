@@ -59,7 +59,7 @@ class DecidedJob:
         facts: Facts that the rules of areas ask for; ``None`` for objects in no job directory.
         spared: Areas of a refused job that are judged all the same.
         open: The same bounds for objects of an area that nothing refuses, by area.
-        kept: The same bounds for objects of any other area: they are only reported.
+        kept: The bounds for objects of any other area: they are only reported.
     """
 
     job_id: str
@@ -202,7 +202,9 @@ class DecidePass(ListingPass[Decided]):
             owner=owner,
             bounds=BoundsTable.of(
                 [
-                    job.kept if row.is_reported else job.open[row.area]
+                    job.open[row.area]
+                    if row.is_open
+                    else (job.kept if row.is_reported else job.bounds)
                     for job, row in zip(jobs, numbers, strict=True)
                 ]
             ),

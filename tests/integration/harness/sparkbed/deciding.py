@@ -91,17 +91,18 @@ class Generated:
 
     def bounds_at(self, place: FilePlace, artifact: Artifact) -> JobBounds:
         """Return what one object is compared with: its area's rule may keep it whatever else."""
-        area = None if artifact.uuid is None else area_at(place)
+        area = area_at(place)
         bounds = self.jobs.get(place.job_id, self.others)
         if place.job_id not in self.jobs:
-            is_open = area is not None and area.name is AreaName.SHARED
+            is_closed = area is not None and area.name is not AreaName.SHARED
         else:
-            is_open = area is not None and area.objection(self.facts[place.job_id], place) is None
-            if area is not None and is_open:
-                further = area.bounds_of(self.facts[place.job_id])
+            facts = self.facts[place.job_id]
+            is_closed = area is not None and area.objection(facts, place) is not None
+            if area is not None and artifact.uuid is not None and not is_closed:
                 is_refused = bounds.is_refused and area.name not in _SPARED
-                bounds = replace(bounds, is_refused=is_refused, bounds=(*bounds.bounds, *further))
-        return replace(bounds, is_report_only=bounds.is_report_only or not is_open)
+                further = (*bounds.bounds, *area.bounds_of(facts))
+                bounds = replace(bounds, is_refused=is_refused, bounds=further)
+        return replace(bounds, is_report_only=bounds.is_report_only or is_closed)
 
     def rule(self) -> Iterator[Fate]:
         """Yield what ``decide`` says of each object."""
