@@ -17,6 +17,8 @@ from support.kubernetes_server import KubernetesServer, a_config_map, retained
 from support.rest_server import RestServer, as_json
 
 OVER = ("--ended-job", "all")
+UNIQUE = int("deadbeef" * 4, 16)
+"""Number of a job whose id no other run has: its HA metadata is its own, in any cluster."""
 OPEN = "nobody has stated that these are all"
 PENDING = (
     "none of the checkpoints that were read needs it; a job that is not over may, by a pending"
@@ -60,7 +62,7 @@ def restored(bed, *, completed, job=None, path=""):
 
     ``path`` is said instead of the savepoint's, if it is not empty.
     """
-    job = job or bed.job(2)
+    job = job or bed.job(UNIQUE)
     savepoint = bed.folder / "savepoints" / "savepoint-000000-000000000001"
     if not savepoint.exists():
         write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), 30 * DAY)
@@ -494,7 +496,7 @@ def test_a_resource_may_name_a_snapshot_by_a_second_mount(
 
 def test_a_second_name_of_a_snapshot_is_no_user_of_it(bed, second, ha) -> None:
     """Flink restored from it by that name, and goes on without it."""
-    other = bed.job(2)
+    other = bed.job(UNIQUE)
     other.checkpoint(5, other.shared())
     with RestServer(flink(other, completed=5, restored=(4, second))) as server, ha(other, 5) as own:
         rest = ("--flink-rest", server.url, *own)
@@ -617,7 +619,7 @@ def test_it_is_not_safe_to_delete_while_a_named_place_is_not_searched(bed) -> No
 @pytest.mark.parametrize("is_emptied", [False, True])
 def test_it_is_not_safe_to_delete_while_what_may_need_it_is_lost(bed, is_emptied) -> None:
     """Earlier cycles saw a job that needed it; that blocks its maker, and not the job itself."""
-    maker, other, job = bed.job(3), bed.job(2), bed.job(1)
+    maker, other, job = bed.job(3), bed.job(UNIQUE), bed.job(1)
     snapshot = maker.checkpoint(5, file := maker.shared()).parent
     maker.checkpoint(6, maker.shared())
     over = ("--ended-job", maker.id, "--state", bed.state)
@@ -739,7 +741,7 @@ def test_no_command_gives_up_what_a_job_without_ha_metadata_begins_with_again(
     bed, ha, case, is_held
 ) -> None:
     """R43: it has completed more since, and names none of its files; HA metadata names its own."""
-    clone, maker = bed.job(2), bed.job(3)
+    clone, maker = bed.job(UNIQUE), bed.job(3)
     origin = maker.checkpoint(4, maker.shared(), age=60 * DAY).parent
     maker.checkpoint(5, maker.shared(), age=50 * DAY)
     for number in (7, 8):

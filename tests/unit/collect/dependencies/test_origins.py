@@ -16,7 +16,7 @@ from support.builders import JOB, T0, a_hold, a_job, a_snapshot, some_facts
 ORIGIN = "s3://bucket/savepoints/savepoint-1"
 SHOWN = some_facts(restored=RestoredFacts(id=4, external_path=ORIGIN, is_savepoint=True))
 STATED = a_snapshot(restored=(RestoredCheckpoint(id=4, path=ORIGIN, mode="NO_CLAIM"),))
-HELD = {"held_after": (a_hold(7),), "ids_after": frozenset({7})}
+HELD = {"held_after": (a_hold(43),), "ids_after": frozenset({43})}
 
 
 def origins(*records: RememberedJob, over: bool = False, **job: Any) -> Origins:
