@@ -69,8 +69,7 @@ class _ExportedJob:
     foreign_nonce: tuple[str, int] = ("", 0)
 
     def read_baseline(self) -> None:
-        self.before = frozenset(self.folder.names(self.job_id))
-        self.seen = set(self.before)
+        self.seen = {*self.folder.names(self.job_id)}
         try:
             found = newest(self.folder, self.job_id)
         except UnreadableSnapshotError as err:
@@ -78,6 +77,7 @@ class _ExportedJob:
             return
         if found is not None:
             self.seen.add(found[0])
+            self.before = frozenset(self.seen)
             self.baseline = found[1]
             self.repeated.add(self.baseline.nonce or "")
 

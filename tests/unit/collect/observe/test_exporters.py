@@ -194,6 +194,31 @@ def test_names_that_alternate_before_the_first_look_show_a_rival(scene, epochs, 
     assert answer.rival == rival
 
 
+def test_e1_that_comes_between_two_looks_at_the_folder_is_before_what_comes_later(
+    scene, monkeypatch
+) -> None:
+    """The one that it follows goes on, with a clock that is behind: its names come first."""
+    shutil.rmtree(scene.exporter.place / "snapshots")
+    other = Exporter(scene.folder, replace(scene.exporter.template, jm_epoch="other"), ago("40s"))
+    other.export()
+    look = ExporterFolder.names
+
+    def late(self, job_id):
+        found = look(self, job_id)
+        monkeypatch.setattr(ExporterFolder, "names", look)
+        scene.exporter.at = ago("20s")
+        scene.exporter.export()
+        return found
+
+    monkeypatch.setattr(ExporterFolder, "names", late)
+    handshake = scene.baseline()
+    other.at = ago("30s")
+    other.export()
+    answer = scene.response(handshake)
+    assert answer.baseline.jm_epoch == scene.exporter.template.jm_epoch
+    assert answer.rival == "other"
+
+
 def test_a_name_that_spells_another_epoch_is_not_believed(scene) -> None:
     """R15: whose a snapshot is must show before it is read."""
     newest_name = max(scene.exporter.written)
