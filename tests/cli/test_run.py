@@ -339,7 +339,7 @@ def test_an_orphan_in_quarantine_is_an_orphan_of_the_table(story) -> None:
     """As of the status page: the day after its tombstone there is no orphan less."""
     config = Configured.of(story, settings_of(story, quarantine_period="24h"))
     found = [
-        re.search(r"([0-9]+) \([0-9]+ B\) +([0-9]+) +([0-9]+)", config.run("--output", "table").out)
+        re.search(r"(\d+) \(\d+ B\)\D+(\d+)\D+(\d+)", config.run("--output", "table").out)
         for _ in range(3)
     ]
     counts = [each.groups() for each in found if each is not None]
