@@ -90,7 +90,11 @@ def _savepoints(memory: WorldMemory, sighting: Sighting) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _After:
-    """Makes the records of the next memory; standing and acknowledged are (condition, what)."""
+    """Makes the records of the next memory; standing and acknowledged are (condition, what).
+
+    Attributes:
+        others: Checkpoints that no directory of the memory holds, in order.
+    """
 
     cycles: SeenCycles
     memory: WorldMemory
@@ -98,12 +102,16 @@ class _After:
     lost: Lost
     standing: set[tuple[Condition, str]]
     acknowledged: set[tuple[Condition, str]]
+    others: Sequence[str]
 
     @classmethod
     def of(cls, cycles: SeenCycles, lost: Lost, facts: Sequence[LostFact]) -> _After:
         standing = {(e.condition, e.what) for e in facts if not e.is_acknowledged}
         acknowledged = {(e.condition, e.what) for e in facts} - standing
-        return cls(cycles, cycles.memory, cycles.sighting, lost, standing, acknowledged)
+        sighting = cycles.sighting
+        recorded = {one.uri for each in sighting.directories for one in each.checkpoints}
+        others = sorted(sighting.present - recorded)
+        return cls(cycles, cycles.memory, sighting, lost, standing, acknowledged, others)
 
     def is_young(self, at: datetime | None) -> bool:
         """Return whether another writer may still know the opposite."""
@@ -170,7 +178,8 @@ class _After:
                 yield self._place(each, None)
 
     def _place(self, now: SeenPlace, known: RememberedPlace | None) -> RememberedPlace:
-        others = self._others_in(now)
+        left = () if now.kind == STORAGE else self.others
+        others = [each for each in left if is_within(each, [now.uri])]
         return RememberedPlace.like(
             now,
             device=now.device or (None if known is None else known.device),
@@ -186,12 +195,6 @@ class _After:
                 or (Condition.CLOSED_WORLD, now.uri) in self.acknowledged
             ),
         )
-
-    def _others_in(self, place: SeenPlace) -> list[str]:
-        """Return the checkpoints of a place that no directory of the memory holds."""
-        recorded = {one.uri for each in self.sighting.directories for one in each.checkpoints}
-        left = () if place.kind == STORAGE else self.sighting.present - recorded
-        return sorted(each for each in left if is_within(each, [place.uri]))
 
     def reports(self) -> Iterator[RememberedReport]:
         for each in self.lost.reports:
