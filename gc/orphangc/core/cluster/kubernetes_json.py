@@ -267,12 +267,21 @@ def _named(
 
 
 def _options(leaves: Iterable[tuple[str, Any]], by: str) -> list[tuple[str, str]]:
-    """Return the options of configurations that name places, with every text of each."""
-    named = ((path, path.rpartition("flinkConfiguration.")[2], value) for path, value in leaves)
-    found = ((path, option, value) for path, option, value in named if option in _OPTIONS)
+    """Return the options that name places, with every text of each.
+
+    What a job is restored from counts wherever it stands; a folder, in a configuration of Flink's.
+    """
+    found = ((path, _option_of(path), value) for path, value in leaves)
     return [
-        (option, text) for path, option, value in found for text in _text(value, f"{by} {path}")
+        (option, text)
+        for path, option, value in found
+        for text in (_text(value, f"{by} {path}") if option in _OPTIONS else ())
     ]
+
+
+def _option_of(path: str) -> str:
+    anywhere = (each for each in (*RESTORE_OPTIONS, DEFAULT_SCHEME) if path.endswith(each))
+    return next(anywhere, path.rpartition("flinkConfiguration.")[2])
 
 
 def _text(value: Any, where: str) -> list[str]:

@@ -363,6 +363,14 @@ def test_a_resource_that_the_operator_has_not_seen_yet_names_what_it_names(statu
     assert [each.path for each in facts.places] == ["s3://lake/savepoints/savepoint-aaaaaa-initial"]
 
 
+@pytest.mark.parametrize("option", ["execution.savepoint.path", "execution.state-recovery.path"])
+def test_what_a_job_is_restored_from_is_a_place_wherever_a_resource_says_it(option) -> None:
+    """In a status of another operator's, say."""
+    document = saved("flinkdeployment-running")
+    document["status"]["extra"] = {option: "s3://bucket/sp-1"}
+    assert "s3://bucket/sp-1" in {each.path for each in facts_of(document).places}
+
+
 def test_things_are_counted_so_that_a_mistyped_namespace_is_noticed() -> None:
     """Nothing at all is an answer, and worth a look."""
     assert kubernetes_facts("flink", [], {DEPLOYMENTS: []}).things == 0
