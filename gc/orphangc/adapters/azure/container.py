@@ -148,11 +148,14 @@ class AzureContainer(ObjectStorage):
 
     def get(self, name: str, *, start: int, size: int) -> bytes:
         """Return some bytes of a blob; see ``Bucket``."""
-        answers = list[Any]()
+        answers = list[_Part]()
         with _translated():
             try:
                 found = self._client.download_blob(
-                    name, offset=start, length=size, raw_response_hook=answers.append
+                    name,
+                    offset=start,
+                    length=size,
+                    raw_response_hook=lambda answer: answers.append(_part_of(answer)),
                 )
                 data = bytes(found.readall())
             except HttpResponseError as err:
@@ -310,18 +313,23 @@ def _pass_on(answer: Any) -> None:
         raise _RawAnswerError(found.body(), found.headers)
 
 
-def _check_part(name: str, answer: Any) -> None:
-    found = answer.http_response
-    if found.status_code >= HTTPStatus.MULTIPLE_CHOICES:
+_Part = tuple[int, str, str, int]
+"""Status of an answer, the range that was asked for, the one that it states, and its length."""
+
+
+def _part_of(answer: Any) -> _Part:
+    """Return the facts of an answer: itself it holds a connection."""
+    found, asked = answer.http_response, answer.http_request.headers["x-ms-range"]
+    stated, length = (found.headers.get(each) for each in ("Content-Range", "Content-Length"))
+    return found.status_code, asked, stated or "", -1 if length is None else int(length)
+
+
+def _check_part(name: str, part: _Part) -> None:
+    status, asked, stated, length = part
+    if status >= HTTPStatus.MULTIPLE_CHOICES:
         return  # one that the client repeated
-    first, last = answer.http_request.headers["x-ms-range"].removeprefix("bytes=").split("-")
-    check_part(
-        name,
-        range(int(first), int(last) + 1),
-        status=found.status_code,
-        stated=found.headers.get("Content-Range", ""),
-        length=int(found.headers.get("Content-Length", -1)),
-    )
+    first, last = map(int, asked.removeprefix("bytes=").split("-"))
+    check_part(name, range(first, last + 1), status=status, stated=stated, length=length)
 
 
 def _part_error(part: PartAnswer) -> RequestError:

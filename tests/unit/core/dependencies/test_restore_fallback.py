@@ -3,8 +3,8 @@
 import pytest
 
 from orphangc.core.columns.file_names import FileNames
-from orphangc.core.dependencies.restore_fallback import is_restore_fallback
-from support.builders import BASE, OTHER_JOB, a_hold, a_root, some_facts
+from orphangc.core.dependencies.restore_fallback import is_restore_fallback, recovers_from_its_own
+from support.builders import BASE, OTHER_JOB, a_checkpoint, a_hold, a_root, some_facts
 
 PLACE = BASE.child(f"{OTHER_JOB}/chk-5")
 INSIDE = {PLACE: FileNames(["a"])}
@@ -49,3 +49,25 @@ def test_the_newest_that_flink_shows_or_retains_is_needed_below_a_higher_number(
     facts = [some_facts(latest_completed_id=each) for each in shown]
     holds = [a_hold(*each) for each in retained]
     assert is_restore_fallback(PLACE, 5, [a_root(9)], facts=facts, holds=holds) is answer
+
+
+@pytest.mark.parametrize(
+    ("shown", "retained", "own", "answer"),
+    [
+        ([], [(43,)], {43}, False),
+        ([[a_checkpoint(43)]], [(43,)], {43}, True),
+        ([[a_checkpoint(42)], [a_checkpoint(43)]], [(41,), (42, 43)], {43}, True),
+        ([[a_checkpoint(43)]], [], {43}, False),
+        ([[a_checkpoint(43)]], [(42,)], {42, 43}, False),
+        ([[a_checkpoint(43)]], [(43,)], {42}, False),
+        ([[a_checkpoint(43, status="IN_PROGRESS")]], [(43,)], {43}, False),
+        ([[a_checkpoint(43, is_savepoint=True)]], [(43,)], {43}, False),
+    ],
+)
+def test_a_job_recovers_from_what_its_jobmanager_completed_and_ha_metadata_names(
+    shown, retained, own, answer
+) -> None:
+    """And is there; an earlier run may have left metadata, and checkpoints, of its own."""
+    facts = [some_facts(checkpoints=tuple(each)) for each in shown]
+    holds = [a_hold(*each) for each in retained]
+    assert recovers_from_its_own(facts, holds, own) is answer
