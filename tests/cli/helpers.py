@@ -36,6 +36,7 @@ ENDED = ("--ended-job", "all", "--closed-world")
 
 AT_ONCE = ("--quarantine-period", "0", "--allow-short-margins")
 
+HIGH_AVAILABILITY = {"key": "high-availability.type", "value": "kubernetes"}
 DAY = timedelta(days=1)
 UUID_1 = "00000000-0000-4000-8000-000000000001"
 UUID_2 = "00000000-0000-4000-8000-000000000002"
@@ -284,6 +285,7 @@ def flink(
 ) -> dict[str, Reply]:
     """Return the routes of a cluster that runs one job, whose newest checkpoint is given.
 
+    It has high availability: whether there is metadata of it, each story says.
     A pending savepoint may be hidden: Flink's history is short, its counter is not.
     """
     newest = {
@@ -305,7 +307,7 @@ def flink(
     }
     return {
         "/config": as_json({"refresh-interval": 0, "flink-version": version}),
-        "/jobmanager/config": as_json([]),
+        "/jobmanager/config": as_json([HIGH_AVAILABILITY]),
         "/jobs": as_json({"jobs": [{"id": job.id, "status": status}]}),
         f"/jobs/{job.id}": as_json(
             {

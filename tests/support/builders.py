@@ -195,6 +195,7 @@ def some_facts(job: JobId = JOB, **changes: object) -> JobFacts:
         in_progress_count=0,
         completed_count=43,
         checkpoints=(a_checkpoint(43), a_checkpoint(42)),
+        has_high_availability=True,
     )
     return replace(facts, **changes)
 

@@ -83,6 +83,7 @@ class TwoJobs:
         """Let the configuration of the cluster ``orders`` choose a job's id, and more options."""
         options = dict.fromkeys(("pipeline.fixed-job-id", "$internal.pipeline.job-id"), job.id)
         options |= {"kubernetes.cluster-id": "orders", "kubernetes.namespace": "flink"}
+        options |= {"high-availability.type": "kubernetes"}
         entries = [{"key": k, "value": v} for k, v in {**options, **more}.items()]
         self.server.routes["/jobmanager/config"] = as_json(entries)
 
@@ -520,12 +521,15 @@ def test_r41_a_job_that_was_made_again_under_its_id_has_the_newest_state_of_its_
 
 
 @pytest.mark.answered_by("uses_of_ha_metadata", not_for=["is on"])
-@pytest.mark.parametrize("ha", ["is on", "was on", "of another cluster"])
+@pytest.mark.parametrize(
+    "ha", ["is on", "was on", "was on at the same number", "of another cluster"]
+)
 def test_r43_ha_metadata_that_an_earlier_run_left_recovers_no_job(jobs, kubernetes, ha) -> None:
     """An application with high availability was deleted, which leaves its ConfigMaps.
 
     Under its id it began again, without, from chk-100 of a job that failed: a JobManager that is
-    lost begins with that again. The control goes on from what its metadata names.
+    lost begins with that again, whatever number it has in common with the run before. The control
+    goes on from what its metadata names.
     """
     jobs.extra += ["--kubernetes-ha", "flink"]
     file = jobs.old.shared(age=60 * DAY)
@@ -542,7 +546,8 @@ def test_r43_ha_metadata_that_an_earlier_run_left_recovers_no_job(jobs, kubernet
     name = "twin" if ha == "of another cluster" else "orders"
     kubernetes.add(a_config_map(f"{name}-{jobs.new.id}-config-map", *left, "counter"))
     jobs.runs(101, 39 * DAY, (100, origin.parent))
-    jobs.fixes_its_id(jobs.new)
+    mode = {"high-availability.type": "NONE"} if ha.startswith("was on") else {}
+    jobs.fixes_its_id(jobs.new, **mode)
     gone = went(jobs.expire("--keep-last", "1"))
     if ha != "is on":
         must_be_there(origin)

@@ -154,6 +154,7 @@ class FlinkRest:
             job_id: replace(
                 self._job(client, job_id, status, settings.flink_version),
                 is_id_fixed=settings.are_ids_fixed,
+                has_high_availability=settings.has_high_availability,
             )
             for job_id, status in listed_jobs(self._body(client, JOBS_PATH)).items()
         }

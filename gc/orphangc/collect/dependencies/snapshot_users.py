@@ -71,10 +71,10 @@ class Users:
     is_confirmed: bool
 
 
-_AGAIN = "and begins with it again: no HA metadata names a checkpoint of its own"
+_AGAIN = "and begins with it again: no HA metadata in use names a checkpoint of its own"
 _FORGOTTEN = (
     "Flink shows no longer what it was first restored from, and it begins with that again: no HA"
-    " metadata names a checkpoint of its own (--kubernetes-ha, --zookeeper-ha)"
+    " metadata in use names a checkpoint of its own (--kubernetes-ha, --zookeeper-ha)"
 )
 _METADATA_GONE = "its _metadata is gone: nobody can tell which files elsewhere were its own"
 

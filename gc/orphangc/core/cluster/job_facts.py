@@ -152,6 +152,8 @@ class JobFacts:
             clock; ``None`` if unknown.
         is_id_fixed: Whether the cluster's configuration chose its ids, so that another run may have
             this one too.
+        has_high_availability: Whether the cluster's configuration sets it: a lost JobManager goes on
+            from what HA metadata names.
     """
 
     job_id: JobId
@@ -173,6 +175,7 @@ class JobFacts:
     checkpoints: tuple[CheckpointFacts, ...]
     graph_built_at: datetime | None = None
     is_id_fixed: bool = False
+    has_high_availability: bool = False
     answered_at: datetime | None = None
 
     @property
@@ -197,6 +200,7 @@ class ClusterSettings:
             otherwise.
         are_ids_fixed: Whether its configuration chooses the id of its first job. Flink 2.3 computes
             those of the others from it, and from their names (``JobNameBasedJobIdManager``).
+        has_high_availability: Whether each spelling of the option that is set names some.
     """
 
     flink_version: str
@@ -204,6 +208,7 @@ class ClusterSettings:
     cluster_ids: frozenset[str] = frozenset()
     checkpoint_directories: frozenset[str] = frozenset()
     are_ids_fixed: bool = False
+    has_high_availability: bool = False
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 

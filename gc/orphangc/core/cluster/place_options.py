@@ -36,6 +36,13 @@ CLUSTER_ID_OPTIONS = (
 """Names of the path of a cluster in ZooKeeper, the present one first."""
 ZOOKEEPER_ROOT_OPTIONS = ("high-availability.zookeeper.path.root", "recovery.zookeeper.path.root")
 """Names of the path around it, the present one first; its default is ``/flink``."""
+HA_TYPE_OPTIONS = ("high-availability.type", "high-availability", "recovery.mode")
+"""Names of the kind of high availability, the present one first."""
+NO_HA = frozenset({"none", "standalone"})
+"""Words for no high availability, of any case; so does Flink take it if no option is set.
+
+Source: Flink 1.13-2.3, ``HighAvailabilityMode.fromConfig``.
+"""
 CHANGELOG_OPTIONS = ("state.changelog.dstl.dfs.base-path", "dstl.dfs.base-path")
 FORST_OPTIONS = ("state.backend.forst.primary-dir", "state.backend.forst.remote-dir")
 FOLDER_OPTIONS = (

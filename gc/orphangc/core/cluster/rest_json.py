@@ -32,6 +32,8 @@ from orphangc.core.cluster.job_facts import (
 from orphangc.core.cluster.place_options import (
     CHECKPOINT_OPTIONS,
     CLUSTER_ID_OPTIONS,
+    HA_TYPE_OPTIONS,
+    NO_HA,
     ZOOKEEPER_ROOT_OPTIONS,
 )
 from orphangc.core.cluster.zookeeper_paths import zookeeper_address
@@ -181,6 +183,7 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
         listed = _OPTIONS.validate_json(options)
     except ValidationError as err:
         raise _unusable(OPTIONS_PATH, err) from err
+    modes = [option.value.strip().lower() for option in listed if option.key in HA_TYPE_OPTIONS]
     ages = [_seconds(option.value) for option in listed if option.key == _STATISTICS_CACHE]
     cache_seconds = max([settings.refresh_interval / 1000, *ages])
     if cache_seconds > _LONGEST_CACHE_SECONDS:
@@ -196,6 +199,7 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
         ),
         cluster_ids=frozenset(_cluster_ids({option.key: option.value for option in listed})),
         are_ids_fixed=any(option.key in FIXED_JOB_IDS for option in listed),
+        has_high_availability=bool(modes) and NO_HA.isdisjoint(modes),
         options={option.key: option.value for option in listed},
     )
 

@@ -160,6 +160,27 @@ def test_a_cluster_says_where_its_jobs_store_checkpoints(key) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        ({}, False),
+        ({"high-availability.type": "kubernetes"}, True),
+        ({"high-availability.type": "org.example.Factory"}, True),
+        ({"high-availability": "ZOOKEEPER"}, True),
+        ({"high-availability.type": "NONE"}, False),
+        ({"recovery.mode": "standalone"}, False),
+        ({"high-availability.type": " none ", "high-availability": "zookeeper"}, False),
+        ({"high-availability.storageDir": "s3://bucket/ha"}, False),
+    ],
+)
+def test_a_cluster_says_whether_it_has_high_availability(options, answer) -> None:
+    """Two spellings that contradict each other say nothing, and nothing is none."""
+    listed = [{"key": key, "value": value} for key, value in options.items()]
+    config = json.dumps({"refresh-interval": 0, "flink-version": "2.3.0"}).encode()
+    read = cluster_settings(config, json.dumps(listed).encode())
+    assert read.has_high_availability is answer
+
+
+@pytest.mark.parametrize(
     ("options", "clusters"),
     [
         ({"kubernetes.namespace": "flink", "kubernetes.cluster-id": "a"}, {"kubernetes:flink/a"}),

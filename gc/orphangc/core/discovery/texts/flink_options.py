@@ -23,6 +23,7 @@ from orphangc.core.cluster.place_options import (
     DEFAULT_SCHEME,
     FORST_OPTIONS,
     HA_OPTIONS,
+    HA_TYPE_OPTIONS,
     NO_PLACES,
     RESTORE_OPTIONS,
     SAVEPOINT_OPTIONS,
@@ -54,7 +55,6 @@ DIRECTORY_OPTIONS: Mapping[str, DirectoryUse] = {
 """Use by option."""
 
 _SUBDIRECTORY_OPTIONS = ("execution.checkpointing.create-subdir", "state.checkpoints.create-subdir")
-HA_TYPE_OPTIONS = ("high-availability.type", "high-availability", "recovery.mode")
 ZOOKEEPER_OPTIONS = ("high-availability.zookeeper.quorum", "recovery.zookeeper.quorum")
 FIXED_JOB_ID = "$internal.pipeline.job-id"
 ENTROPY_KEY = "s3.entropy.key"
