@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from flinkstate.files.paths import is_same
@@ -10,7 +10,7 @@ from flinkstate.places.locations import Location, places_of
 from flinkstate.text.shown_text import counted
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.observe.ended_jobs import Lives, unread_of
-from orphangc.core.cluster.job_facts import hidden_origin_problem
+from orphangc.core.cluster.job_facts import comes_back, hidden_origin_problem
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.dependencies.foreign_files import (
@@ -26,7 +26,7 @@ from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import SnapshotUserPart
 from orphangc.core.groups import grouped
 from orphangc.core.model.naming import place_of_folder
-from orphangc.core.model.types import ForeignKind, Scope, may_recur
+from orphangc.core.model.types import ForeignKind, Scope
 from orphangc.core.times.instants import shifted
 
 
@@ -113,12 +113,18 @@ def users_of(
         unknown.append(maker)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unnamed = [maker] if isinstance(maker, SnapshotUserPart) else []
-    for user in (*unnamed, *_beginning(snapshot, read, lives)):
+    by_id = grouped(read, lambda each: str(each.job_id))
+    living = {each: by_id.get(each, []) for each in lives.living}
+    bound = {each for each, own in living.items() if not _recovers(each, own, lives)}
+    for user in (*unnamed, *_beginning(snapshot, bound, lives)):
         if user.job_id not in {each.job_id for each in users}:
             users.append(user)
     users += _pinning(snapshot, named)
     hidden = hidden_origin_problem(lives.after)
-    unknown += [*_forgotten(snapshot, read, lives), *unread_of(lives, read)]
+    unknown += [
+        *_forgotten(snapshot, {each: living[each] for each in sorted(bound)}, lives),
+        *unread_of(lives, read),
+    ]
     unknown += [(str(snapshot.place), hidden)] if hidden else []
     return Users(
         users=tuple(users),
@@ -213,13 +219,11 @@ def _pinning(
 
 
 def _beginning(
-    snapshot: Snapshot, checkpoints: Sequence[Checkpoint], lives: Lives
+    snapshot: Snapshot, bound: Collection[str], lives: Lives
 ) -> Iterator[SnapshotUserPart]:
     """Yield the living jobs that begin with a snapshot again, as Flink shows (R43)."""
-    by_id = grouped(checkpoints, lambda each: str(each.job_id))
     for job_id in lives.living:
-        is_free = _recovers(job_id, by_id.get(job_id, ()), lives)
-        shown = [e for e in lives.newest_of(job_id) if e.has_nothing_since or not is_free]
+        shown = [e for e in lives.newest_of(job_id) if e.has_nothing_since or job_id in bound]
         restored = [each.restored.external_path for each in shown if each.restored]
         places = places_of(restored, lives.aliases)
         if any(is_same(place, snapshot.place) for place in places):
@@ -232,22 +236,21 @@ def _beginning(
 def _recovers(job_id: str, own: Iterable[Checkpoint], lives: Lives) -> bool:
     ids = {each.checkpoint_id for each in own if each.directory is not None}
     facts = lives.newest_of(job_id)
-    comes_back = may_recur(job_id) or any(each.is_id_fixed for each in facts)
-    return recovers_from_its_own(facts, () if comes_back else lives.holds_of(job_id), ids)
+    holds = () if comes_back(job_id, facts) else lives.holds_of(job_id)
+    return recovers_from_its_own(facts, holds, ids)
 
 
 def _forgotten(
-    snapshot: Snapshot, checkpoints: Sequence[Checkpoint], lives: Lives
+    snapshot: Snapshot, bound: Mapping[str, Sequence[Checkpoint]], lives: Lives
 ) -> Iterator[tuple[str, str]]:
-    """Yield the living jobs that Flink shows restored from their own: they may have failed over.
+    """Yield the jobs that Flink shows restored from their own: they may have failed over.
 
     What was stored after its run had begun, none began with; nor with what it made itself.
     """
     stored_at = None if snapshot.checkpoint is None else snapshot.checkpoint.modified_at
     maker = None if snapshot.maker is None else snapshot.maker[0]
-    by_id = grouped(checkpoints, lambda each: str(each.job_id))
-    for job_id in lives.living:
-        facts, own = lives.newest_of(job_id), by_id.get(job_id, [])
+    for job_id, own in bound.items():
+        facts = lives.newest_of(job_id)
         homes = {*lives.directories.get(job_id, ()), *(e.directory for e in own if e.directory)}
         restored = [each.restored.external_path for each in facts if each.restored]
         places = places_of(restored, lives.aliases)
@@ -257,6 +260,5 @@ def _forgotten(
             any(home.contains(place) for place in places for home in homes)
             and (stored_at is None or stored_at <= begun)
             and job_id != maker
-            and not _recovers(job_id, own, lives)
         ):
             yield f"job {job_id}", _FORGOTTEN

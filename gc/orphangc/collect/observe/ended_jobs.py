@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 
 from flinkstate.places.locations import Alias, Location, place_of
 from orphangc.core.cluster.ha_facts import Hold, lacks_its_own
-from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts, comes_back
 from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.placement import home_of, job_answers
 from orphangc.core.decision.evidence import Checkpoint
-from orphangc.core.model.types import JobId, may_recur
+from orphangc.core.model.types import JobId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Lives:
             after=[each for each in after if is_placed or not each.is_globally_terminal],
             is_held=bool(self.holds_of(job_id)),
             is_declared_ended=self.is_declared_ended(job_id),
-            is_id_fixed=may_recur(job_id) or any(each.is_id_fixed for each in (*before, *after)),
+            is_id_fixed=comes_back(job_id, (*before, *after)),
         )
         return status.has_ended(
             changed_at=self.changed_at.get(job_id), now=self.now, quiet_period=self.quiet_period

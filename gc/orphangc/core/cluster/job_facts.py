@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, GetPydanticSchema, Strict
 
 from orphangc.core.cluster.place_options import NO_PLACES, named_folders, named_origins
-from orphangc.core.model.types import JobId
+from orphangc.core.model.types import JobId, may_recur
 from orphangc.core.times.instants import LATEST_US, from_milliseconds
 
 RestCount = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
@@ -152,8 +152,8 @@ class JobFacts:
             clock; ``None`` if unknown.
         is_id_fixed: Whether the cluster's configuration chose its ids, so that another run may have
             this one too.
-        has_high_availability: Whether the cluster's configuration sets it: a lost JobManager goes on
-            from what HA metadata names.
+        has_high_availability: Whether the cluster's configuration sets it: what HA metadata names,
+            a lost JobManager goes on from.
     """
 
     job_id: JobId
@@ -226,6 +226,11 @@ class ClusterFacts(ClusterSettings):
     uri: str
     jobs: Mapping[JobId, JobFacts]
     taken_at: datetime
+
+
+def comes_back(job_id: str, facts: Iterable[JobFacts]) -> bool:
+    """Return whether another run may have a job's id: it looks so, or a configuration chose it."""
+    return may_recur(job_id) or any(each.is_id_fixed for each in facts)
 
 
 def is_same_incarnation(before: JobFacts, after: JobFacts) -> bool:

@@ -105,16 +105,13 @@ def kubernetes_facts(
     """
     maps = [(name, list(keys)) for name, keys in config_maps]
     holds = [hold for name, keys in maps for hold in config_map_holds(namespace, name, keys)]
-    places: set[PlaceNamed] = set()
-    folders: set[FolderNamed] = set()
+    named: set[PlaceNamed | FolderNamed] = set()
     names: set[JobNamed] = set()
     documents = [(_kind_of(plural), each) for plural, some in resources.items() for each in some]
     for kind, document in documents:
         by = _name_of(namespace, kind, document)
         leaves = list(_leaves(document, by))
-        for each in _named(leaves, by, kind):
-            places.update([each] if isinstance(each, PlaceNamed) else ())
-            folders.update([each] if isinstance(each, FolderNamed) else ())
+        named.update(_named(leaves, by, kind))
         holds += _resource_holds(leaves, by)
         of_kind, bearer = _bearer(kind, document["metadata"])
         identity = f"{of_kind}/{uid}" if (uid := bearer.get("uid")) else ""
@@ -123,8 +120,8 @@ def kubernetes_facts(
         uri=f"kubernetes:{namespace}",
         source=EvidenceSource.KUBERNETES,
         holds=tuple(sorted(holds, key=lambda hold: (hold.job_id, hold.uri))),
-        places=tuple(sorted(places)),
-        folders=tuple(sorted(folders)),
+        places=tuple(sorted(each for each in named if isinstance(each, PlaceNamed))),
+        folders=tuple(sorted(each for each in named if isinstance(each, FolderNamed))),
         names=tuple(sorted(names)),
         things=len(maps) + len(documents),
     )

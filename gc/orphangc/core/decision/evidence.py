@@ -11,7 +11,7 @@ from flinkstate.places.locations import Location
 from flinkstate.values.metadata_values import MetadataFacts
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import Hold, retained_throughout
-from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.cluster.job_facts import JobFacts, comes_back
 from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.known_checkpoints import retained_by
 from orphangc.core.columns.file_names import FileNames
@@ -20,7 +20,7 @@ from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.memory.seen_cycles import LostFact
 from orphangc.core.model.bounds import SafetyMargins
-from orphangc.core.model.types import AreaName, DirectoryLayout, JobId, JobState, Mode, may_recur
+from orphangc.core.model.types import AreaName, DirectoryLayout, JobId, JobState, Mode
 from orphangc.core.world.known_world import OutsidePath
 
 
@@ -249,8 +249,7 @@ class JobEvidence(JobReport):
     @property
     def is_id_fixed(self) -> bool:
         """Return whether another run may have its id, or its folder (R34, R3)."""
-        is_chosen = any(facts.is_id_fixed for facts in self.facts)
-        return self.may_share_its_folder or is_chosen or may_recur(self.job_id)
+        return self.may_share_its_folder or comes_back(self.job_id, self.facts)
 
     @property
     def may_share_its_folder(self) -> bool:

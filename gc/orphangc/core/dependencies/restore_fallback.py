@@ -45,8 +45,8 @@ def recovers_from_its_own(
     """Return whether a lost JobManager goes on from a checkpoint of the job's own.
 
     Its cluster has high availability, and HA metadata names one that Flink shows the present
-    JobManager complete: an earlier run may have left metadata, too. Without any, a JobManager starts
-    again from its first origin.
+    JobManager complete: an earlier run may have left metadata, too. Without any, a JobManager
+    starts again from its first origin.
 
     Args:
         holds: HA metadata of the job; of an id that comes back only that of the cluster which

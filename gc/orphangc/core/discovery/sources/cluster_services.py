@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
-from orphangc.core.cluster.place_options import CLUSTER_ID_OPTIONS, ZOOKEEPER_ROOT_OPTIONS
+from orphangc.core.cluster.place_options import (
+    CLUSTER_ID_OPTIONS,
+    HA_TYPE_OPTIONS,
+    ZOOKEEPER_ROOT_OPTIONS,
+)
 from orphangc.core.cluster.zookeeper_paths import zookeeper_address
 from orphangc.core.discovery.discovered_facts import (
     CLUSTER,
@@ -18,7 +22,6 @@ from orphangc.core.discovery.discovered_facts import (
     gathered_facts,
 )
 from orphangc.core.discovery.texts.flink_options import (
-    HA_TYPE_OPTIONS,
     ZOOKEEPER_OPTIONS,
     FoundOptions,
     Options,
