@@ -44,15 +44,16 @@ def recovers_from_its_own(
 ) -> bool:
     """Return whether a lost JobManager goes on from a checkpoint of the job's own.
 
-    Its cluster has high availability, and HA metadata names one that Flink shows the present
-    JobManager complete: an earlier run may have left metadata, too. Without any, a JobManager
-    starts again from its first origin.
+    Every cluster that shows it has high availability, and HA metadata names one that Flink shows
+    the present JobManager complete: an earlier run may have left metadata, too. Without any, a
+    JobManager starts again from its first origin.
 
     Args:
         holds: HA metadata of the job; of an id that comes back only that of the cluster which
             shows the job, for another one may have the id, too.
     """
-    shown = (each for job in facts if job.has_high_availability for each in job.checkpoints)
+    shown = (each for job in facts for each in job.checkpoints)
     completed = {e.id for e in shown if e.is_completed and not e.is_savepoint}
     held = {number for hold in holds for number in hold.retained_ids}
-    return not completed.isdisjoint(held.intersection(own_ids))
+    is_held = not completed.isdisjoint(held.intersection(own_ids))
+    return is_held and all(job.has_high_availability for job in facts)

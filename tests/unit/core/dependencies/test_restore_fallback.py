@@ -1,7 +1,5 @@
 """A job that is not over goes back to its newest checkpoint, and to none that is older."""
 
-from dataclasses import replace
-
 import pytest
 
 from orphangc.core.columns.file_names import FileNames
@@ -73,5 +71,5 @@ def test_a_job_recovers_from_what_its_jobmanager_completed_and_ha_metadata_names
     facts = [some_facts(checkpoints=tuple(each)) for each in shown]
     holds = [a_hold(*each) for each in retained]
     assert recovers_from_its_own(facts, holds, own) is answer
-    without = [replace(each, has_high_availability=False) for each in facts]
+    without = [some_facts(has_high_availability=False), *facts]
     assert not recovers_from_its_own(without, holds, own)
