@@ -22,7 +22,7 @@ import pytest
 
 from flinkstate.metadata.references import read_references
 from flinkstate.places import locations as uris
-from orphangc.adapters.files import local_storage, mount_table
+from orphangc.adapters.files import local_storage, mount_table, translate
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.runner import sweep_plan as sweeping
 from orphangc.app.wiring import compose, discovering, searched_places
@@ -145,6 +145,11 @@ def _metadata_of_another_name(patch: _Patch) -> None:
     """Take for a checkpoint only what is called as Flink calls it."""
     for each in (roots, noted_names):
         patch.setattr(each, "may_be_metadata", lambda key: key.split("/")[-1] == "_metadata")
+
+
+def _names_shown_once(patch: _Patch) -> None:
+    """Show two files of one folder by one key, which names one of them."""
+    patch.setattr(LocalStorage, "_shown", lambda _, name, *__: translate.escaped(name))
 
 
 def _checkpoints_that_stood(patch: _Patch) -> None:

@@ -4,6 +4,7 @@ Each was found by an attack from outside: twenty-eight fleets whose resources, i
 arguments hid where a job stores. All of them are the same to a search of whole storages.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -76,6 +77,22 @@ def test_a_metadata_that_a_person_set_aside_keeps_its_files(story, name) -> None
         story.bed.cycle()
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
+
+
+@pytest.mark.parametrize("is_inside", [True, False])
+@pytest.mark.parametrize("name", ["kept{}/savepoint-1/_metadata", "b/metadata{}"])
+@pytest.mark.answered_by("names_shown_once")
+def test_a_name_that_spells_another_one_hides_no_checkpoint(story, name, is_inside) -> None:
+    r"""A name of the byte FF is shown as ``\xff``, as is one of these four letters."""
+    above = story.bed.root if is_inside else story.bed.folder
+    for ending, needed in ((os.fsdecode(b"\xff"), story.orphans[0]), (r"\xff", story.live[0])):
+        write(above / name.format(ending), metadata(9, [needed]), 18 * DAY)
+    plans = []
+    for _ in range(2):
+        plans.append(story.bed.plan())
+        story.bed.sweep(plans[-1], "--delete")
+    must_be_there(story.orphans[0], *story.live)
+    assert all("rename that one" in plan.ran.out + plan.ran.err for plan in plans)
 
 
 @pytest.mark.answered_by("metadata_of_another_name")

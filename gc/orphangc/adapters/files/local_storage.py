@@ -79,7 +79,7 @@ class LocalStorage(Storage):
                     continue
                 if key:
                     rows.add(f"{key}/", None, None, None)
-                for _ in self._scan(handle, f"{key}/" if key else "", rows, pending):
+                for _ in self._scan(handle, key, rows, pending):
                     yield rows.take()
         if rows.keys:
             yield rows.take()
@@ -92,9 +92,10 @@ class LocalStorage(Storage):
             if handle is None:
                 return Folder((), ())
             self.list_requests += 1
+            escapes = set[str]()
             with os.scandir(handle) as entries:
                 for entry in entries:
-                    name = escaped(entry.name)
+                    name = self._shown(entry.name, prefix, escapes)
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(name)
                         continue
@@ -226,12 +227,14 @@ class LocalStorage(Storage):
         return is_hollow
 
     def _scan(
-        self, handle: int, parent: str, rows: BatchBuilder, folders: list[str]
+        self, handle: int, folder: str, rows: BatchBuilder, folders: list[str]
     ) -> Iterator[None]:
         """Add an open folder to rows and folder keys; yield a batch when the rows are full."""
         self.list_requests += 1
+        parent, escapes = f"{folder}/" if folder else "", set[str]()
         with os.scandir(handle) as entries:
             for entry in entries:
+                self._shown(entry.name, folder, escapes)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(parent + entry.name)
                     continue
@@ -247,6 +250,24 @@ class LocalStorage(Storage):
                     rows.add(parent + entry.name, found.st_size, None, None)
                 if rows.is_full:
                     yield
+
+    def _shown(self, name: str, folder: str, escapes: set[str]) -> str:
+        """Return a name as keys show it; an error if they show another one of its folder so.
+
+        What is read or asked for by such a key is one of the two files, and never the other.
+
+        Args:
+            escapes: Names of the folder so far that are, or may be, shown escaped.
+        """
+        if name.isascii() and "\\" not in name:
+            return name
+        shown = escaped(name)
+        if shown in escapes:
+            why = f"two names in it are shown as {shown!r}, as one is no UTF-8: rename that one"
+            raise unreachable(f"list {self._place(escaped(folder))}", why)
+        if "\\" in shown:
+            escapes.add(shown)
+        return shown
 
     @contextmanager
     def _folder(self, key: str) -> Iterator[int | None]:
