@@ -499,5 +499,5 @@ def test_a_policy_must_keep_one() -> None:
     ran = run("expire", "/nowhere", "--keep-last", 0)
     assert (ran.code, ran.complaints) == (
         2,
-        ["orphangc: keep_last: Input should be greater than or equal to 1"],
+        ["orphangc: --keep-last: Input should be greater than or equal to 1"],
     )

@@ -16,7 +16,7 @@ from flinkstate.compatibility.declarations import (
     OperatorDeclaration,
 )
 from flinkstate.errors import SettingsError
-from flinkstate.text.problems import NO_VALUE, first_problem, nearest
+from flinkstate.text.problems import NO_VALUE, in_one_line, nearest, problems_in
 from flinkstate.text.shown_text import visible
 
 _MAX_BYTES = 4_000_000
@@ -38,18 +38,22 @@ def read_declarations(path: Path) -> Declarations:
     """Return the checked declarations.
 
     Raises:
-        SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
-            names the nearest known one), a wrong value, or a key twice. The message is one line.
+        SettingsError: The file cannot be read, is no YAML, or holds unknown keys (the message
+            names the nearest known ones), wrong values, or a key twice. The message is one line.
     """
     content = _parsed(path)
     if not isinstance(content, dict):
         raise SettingsError(f"{path}: a mapping with the keys version and operators is needed")
-    _check_keys(content, Declarations, path, "")
+    problems: list[str] = []
+    known = _known(content, Declarations, "", problems)
     try:
-        return Declarations.model_validate(content)
+        found = Declarations.model_validate(known)
     except ValidationError as err:
-        problem = first_problem(err).replace("a valid tuple", "a list")
-        raise SettingsError(f"{path}: {problem}") from err
+        problems += problems_in(err)
+        raise SettingsError(f"{path}: {in_one_line(problems)}") from err
+    if problems:
+        raise SettingsError(f"{path}: {in_one_line(problems)}")
+    return found
 
 
 def declarations_yaml(
@@ -141,13 +145,19 @@ def _problem(err: yaml.YAMLError) -> str:
     return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}"
 
 
-def _check_keys(content: object, model: type[BaseModel], path: Path, where: str) -> None:
+def _known(content: object, model: type[BaseModel], where: str, problems: list[str]) -> object:
+    """Return the keys that the models know, after adding a problem for each other one."""
     if not isinstance(content, dict):
-        return  # the model reports what is wrong with it
+        return content  # the model reports what is wrong with it
+    found = {}
     for key, value in content.items():
         if key not in model.model_fields:
-            hint = nearest(str(key), model.model_fields)
-            raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
-        if key in _INSIDE and isinstance(value, list):
-            for position, each in enumerate(value):
-                _check_keys(each, _INSIDE[key], path, f"{where}{key}.{position}.")
+            problems.append(f"unknown key {where}{key}{nearest(str(key), model.model_fields)}")
+        elif key in _INSIDE and isinstance(value, list):
+            found[key] = [
+                _known(each, _INSIDE[key], f"{where}{key}.{position}.", problems)
+                for position, each in enumerate(value)
+            ]
+        else:
+            found[key] = value
+    return found

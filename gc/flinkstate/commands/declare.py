@@ -15,7 +15,7 @@ from flinkstate.errors import FlinkStateError, SettingsError, StorageUnreachable
 from flinkstate.files.host import Host
 from flinkstate.files.paths import aliases_from, local_target, refuse_inside
 from flinkstate.state.contents import CheckpointContents, OperatorContents
-from flinkstate.text.problems import first_problem
+from flinkstate.text.problems import in_one_line, problems_in
 
 
 def declare_checkpoint(uri: str, host: Host, *, out: Path, alias: Sequence[str]) -> list[str]:
@@ -52,7 +52,7 @@ def _implied_by(contents: CheckpointContents, uri: str) -> Declarations:
     try:
         return implied_by(contents)
     except ValidationError as err:  # for example two operators with one id, which no Flink writes
-        problem = first_problem(err)
+        problem = in_one_line(problems_in(err))
         raise FlinkStateError(f"{uri} implies no declarations: {problem}") from err
 
 

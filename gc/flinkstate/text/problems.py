@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 _PLAIN = {
     "tuple_type": "a list is needed",
@@ -22,12 +23,23 @@ does not fit, and endless nesting.
 """
 
 
-def first_problem(err: ValidationError) -> str:
-    """Return the first validation error in one line, without the value that may be secret."""
-    first = err.errors(include_input=False, include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    message = _PLAIN.get(first["type"], first["msg"].removeprefix("Value error, "))
+def problems_in(err: ValidationError) -> list[str]:
+    """Return every validation error in one line each, without the value that may be secret."""
+    found = err.errors(include_input=False, include_url=False)
+    return [_line(".".join(str(part) for part in each["loc"]), each) for each in found]
+
+
+def _line(where: str, error: ErrorDetails) -> str:
+    message = _PLAIN.get(error["type"], error["msg"].removeprefix("Value error, "))
     return f"{where}: {message}" if where else message
+
+
+def in_one_line(problems: Sequence[str]) -> str:
+    """Return one line of all problems, numbered if there are several."""
+    if len(problems) == 1:
+        return problems[0]
+    numbered = (f"({number}) {each}" for number, each in enumerate(problems, 1))
+    return f"{len(problems)} problems: {' '.join(numbered)}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

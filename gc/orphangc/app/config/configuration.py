@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializ
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from orphangc.app.config.schedule import DEFAULT_SCHEDULE, check_schedule, check_timezone
+from orphangc.app.config.validate import validated
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import (
     NO_SWITCH,
@@ -25,6 +26,7 @@ from orphangc.core.model.settings import (
     without_credentials,
 )
 from orphangc.core.model.shown import RunMode
+from orphangc.errors import SettingsError
 
 Schedule = Annotated[str, AfterValidator(check_schedule)]
 
@@ -139,6 +141,14 @@ def _rest_template(value: str) -> str:
     return value
 
 
+def _root_defaults(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        validated(ScheduledRoot, {**value, "root": "s3://bucket/checkpoints"})
+    except SettingsError as err:
+        raise ValueError(str(err)) from err
+    return value
+
+
 class DiscoverySettings(ConfigSection):
     """What is read to learn of storages, clusters, HA, jobs and savepoints."""
 
@@ -156,7 +166,9 @@ class DiscoverySettings(ConfigSection):
     """Address of a cluster's REST service; ``ingress`` for that of its ingress."""
     state: Place | None = None
     """State location of discovered storage roots, and memory of the discovery."""
-    defaults: dict[str, Any] = Field(default_factory=dict)
+    defaults: Annotated[dict[str, Any], AfterValidator(_root_defaults)] = Field(
+        default_factory=dict
+    )
     """Settings of every discovered storage root: margins, limits, mode, schedule."""
     closed_world: Switch = False
     """The operator's statement: no checkpoint outside the searched storages refers to files in

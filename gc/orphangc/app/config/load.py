@@ -19,10 +19,17 @@ from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
 from flinkstate.files.paths import located, meet, spellings
 from flinkstate.places.locations import Alias, Location, canonical, parse_alias
-from flinkstate.text.problems import first_problem, nearest
+from flinkstate.text.problems import in_one_line, nearest, problems_in
 from orphangc.adapters.storage_options import use_storage_options
 from orphangc.app.config.configuration import ConfigSection, Configuration, ScheduledRoot
-from orphangc.app.config.validate import SINGULAR, SPELLED, check_outside, validated
+from orphangc.app.config.validate import (
+    SINGULAR,
+    SPELLED,
+    as_in_files,
+    check_outside,
+    prepared,
+    validated,
+)
 from orphangc.app.config.yaml_text import documented_schema, read_yaml
 from orphangc.core.model.settings import SiblingStatements, StorageRootSettings
 from orphangc.core.model.shown import shown_fields
@@ -44,6 +51,7 @@ IMPLIED = (
 """Settings of a storage root that no file states: the loader and discovery add them."""
 _REMOVED = frozenset({"without_state", "explained", "forgotten"})
 """Settings of discovery that older files have."""
+_OF_ROOT = re.compile(r"^(storage_roots\.[0-9]+)(?:\.|: )")
 _VARIABLE = re.compile(r"\$(\$|\{([^{}]*)\})")
 _OF_ALL = ("empty_roots", "flink_rest", "kubernetes_ha", "zookeeper_ha", "pin")
 """Settings that hold for every storage root of a file, whichever states them."""
@@ -56,31 +64,62 @@ def load_configuration(path: Path) -> Configuration:
     and does not hold it.
 
     Raises:
-        SettingsError: The file cannot be read, is no YAML, or holds an unknown key (the message
-            names the nearest known one) or a wrong value. The message is one line.
+        SettingsError: The file cannot be read, is no YAML, or holds unknown keys (the message
+            names the nearest known ones) or wrong values. The message names all, in one line.
     """
     content = read_yaml(path)
     if not isinstance(content, dict):
         raise SettingsError(f"{path}: a mapping with the key storage_roots is needed")
-    _check_keys(content, Configuration, path, "")
-    content = _without_removed(_completed(content, path, ""), path)
+    problems: list[str] = []
+    content = _prepared(_completed(content, "", problems), path, problems)
+    configuration = _validated(content, problems)
+    if problems or configuration is None:
+        raise SettingsError(f"{path}: {in_one_line(problems)}")
+    if not configuration.storage_roots and not configuration.discovery.is_on:
+        raise SettingsError(
+            f"{path}: discovery: name namespaces, files or flink_rest to read"
+            if content.get("discovery")
+            else f"{path}: storage_roots: a list of at least one storage root is needed"
+        )
+    return with_defaults(configuration, path)
+
+
+def _prepared(content: dict[str, Any], path: Path, problems: list[str]) -> dict[str, Any]:
+    """Return the known keys of a file, by the names of fields, with absolute places."""
+    content = _without_removed(_known(content, Configuration, "", problems), path)
     for name, section in _SECTIONS.items():
         if isinstance(content.get(name), dict):
-            _check_keys(content[name], section, path, f"{name}.")
-    roots = content.get("storage_roots", [] if content.get("discovery") else None)
-    if not isinstance(roots, list) or not (roots or content.get("discovery")):
-        raise SettingsError(f"{path}: storage_roots: a list of at least one storage root is needed")
-    checked = [_root_settings(each, path, position) for position, each in enumerate(roots)]
+            content[name] = _known(content[name], section, f"{name}.", problems)
+    if isinstance(roots := content.get("storage_roots"), list):
+        content["storage_roots"] = [
+            _root(each, path, f"storage_roots.{position}", problems)
+            for position, each in enumerate(roots)
+        ]
+    discovery = content.get("discovery")
+    if isinstance(discovery, dict) and isinstance(discovery.get("defaults"), dict):
+        where, defaults = "discovery.defaults", discovery["defaults"]
+        said = sorted({"root", "state", "closed_world"} & {*defaults})
+        problems += (f"{where}.{key}: discovery itself says that" for key in said)
+        defaults = _root(defaults, path, where, problems)
+        content["discovery"] = {**discovery, "defaults": defaults}
+    return content
+
+
+def _validated(content: Mapping[str, Any], problems: list[str]) -> Configuration | None:
+    """Return the configuration, or ``None`` after adding every problem that it has."""
     try:
-        configuration = Configuration(**{**content, "storage_roots": checked})
+        return Configuration(**content)
     except ValidationError as err:
-        raise SettingsError(f"{path}: {first_problem(err)}") from err
+        problems += (_by_root(each) for each in problems_in(err))
     except UnusableVariableError as err:
-        raise SettingsError(f"environment: {err}") from err
-    _check_defaults(configuration.discovery.defaults, path)
-    if not configuration.storage_roots and not configuration.discovery.is_on:
-        raise SettingsError(f"{path}: discovery: name namespaces, files or flink_rest to read")
-    return with_defaults(configuration, path)
+        problems.append(f"environment: {err}")
+    return None
+
+
+def _by_root(problem: str) -> str:
+    """Return a problem with the words of files, if it is one of a storage root."""
+    match = _OF_ROOT.match(problem)
+    return f"{match[1]}: {as_in_files(problem[match.end() :])}" if match else problem
 
 
 def _without_removed(content: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -102,18 +141,6 @@ def _without_removed(content: dict[str, Any], path: Path) -> dict[str, Any]:
     return {**content, "discovery": kept}
 
 
-def _check_defaults(defaults: dict[str, Any], path: Path) -> None:
-    where = "discovery.defaults"
-    for key in ("root", "state", "closed_world"):
-        if key in defaults:
-            raise SettingsError(f"{path}: {where}.{key}: discovery itself says that")
-    _check_keys(defaults, ScheduledRoot, path, f"{where}.")
-    try:
-        validated(ScheduledRoot, {**defaults, "root": "s3://bucket/checkpoints"})
-    except SettingsError as err:
-        raise SettingsError(f"{path}: {where}: {err}") from err
-
-
 def overriding() -> list[str]:
     """Return the names of the environment variables that override the file."""
     prefix = str(Configuration.model_config["env_prefix"])
@@ -121,38 +148,33 @@ def overriding() -> list[str]:
     return sorted(name for name in os.environ if name.upper().startswith(known))
 
 
-def _completed(value: Any, path: Path, where: str) -> Any:
+def _completed(value: Any, where: str, problems: list[str]) -> Any:
     """Return a value with environment variables inserted in all its texts."""
 
     def replaced(match: re.Match[str]) -> str:
         if match[1] == "$":
             return "$"
         if match[2] not in os.environ:
-            raise SettingsError(f"{path}: {where}: the variable {match[2]!r} is not set")
-        return os.environ[match[2]]
+            problems.append(f"{where}: the variable {match[2]!r} is not set")
+        return os.environ.get(match[2], match[0])
 
     match value:
         case str():
             return _VARIABLE.sub(replaced, value)
         case dict():
             above = f"{where}." if where else ""
-            return {key: _completed(each, path, f"{above}{key}") for key, each in value.items()}
+            return {key: _completed(each, f"{above}{key}", problems) for key, each in value.items()}
         case list():
-            return [_completed(each, path, f"{where}.{i}") for i, each in enumerate(value)]
+            return [_completed(each, f"{where}.{i}", problems) for i, each in enumerate(value)]
         case _:
             return value
 
 
-def _root_settings(content: object, path: Path, position: int) -> dict[str, Any]:
-    where = f"storage_roots.{position}"
+def _root(content: object, path: Path, where: str, problems: list[str]) -> object:
     if not isinstance(content, dict):
-        raise SettingsError(f"{path}: {where}: a mapping is needed")
-    content = _with_field_names(content, f"{path}: {where}")
-    _check_keys(content, ScheduledRoot, path, f"{where}.")
-    try:
-        return validated(ScheduledRoot, content).model_dump(exclude_unset=True)
-    except SettingsError as err:
-        raise SettingsError(f"{path}: {where}: {err}") from err
+        return content  # the model reports it
+    named = _with_field_names(content, f"{path}: {where}")
+    return prepared(ScheduledRoot, _known(named, ScheduledRoot, f"{where}.", problems))
 
 
 def _with_field_names(content: dict[str, Any], where: str) -> dict[str, Any]:
@@ -167,16 +189,22 @@ def _with_field_names(content: dict[str, Any], where: str) -> dict[str, Any]:
     return renamed
 
 
-def _check_keys(content: dict[str, Any], model: type[BaseModel], path: Path, where: str) -> None:
+def _known(
+    content: Mapping[str, Any], model: type[BaseModel], where: str, problems: list[str]
+) -> dict[str, Any]:
+    """Return the settings that a model knows, after adding a problem for each other one."""
+    known = model.model_fields.keys() - IMPLIED
+    words = [SPELLED.get(name, name) if model is ScheduledRoot else name for name in sorted(known)]
     for key in content:
-        if key not in model.model_fields or key in IMPLIED:
-            known = (SPELLED.get(name, name) for name in model.model_fields)
-            hint = _home_of(str(key), model) or nearest(str(key), known)
-            raise SettingsError(f"{path}: unknown key {where}{key}{hint}")
+        if key not in known:
+            hint = _home_of(str(key), model) or nearest(str(key), words)
+            problems.append(f"unknown key {where}{key}{hint}")
+    return {key: value for key, value in content.items() if key in known}
 
 
 def _home_of(key: str, model: type[BaseModel]) -> str:
-    if model is not ScheduledRoot and key in ScheduledRoot.model_fields and key not in IMPLIED:
+    of_root = ScheduledRoot.model_fields.keys() - IMPLIED
+    if model is not ScheduledRoot and SINGULAR.get(key, key) in of_root:
         return "; it belongs to a storage root: write it below storage_roots[]"
     if model is not Configuration and key in Configuration.model_fields:
         return "; it belongs to the whole file: write it at the top"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from flinkstate.files.paths import absolute, is_inside, local
-from flinkstate.text.problems import first_problem
+from flinkstate.text.problems import in_one_line, problems_in
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import IS_ALIAS, IS_PLACE, StorageRootSettings
 from orphangc.core.model.shown import marked, shown_fields
@@ -32,12 +32,10 @@ _SETTING = re.compile(r"^(?!root\b)([a-z_]+)(?:\.[0-9]+)?: ")
 
 
 def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
-    """Return validated settings from options; a ``SettingsError`` names the option, in one line."""
-    try:
-        return validated(StorageRootSettings, values)
-    except SettingsError as err:
-        said = _SETTING.sub(lambda match: f"--{match[1].replace('_', '-')}: ", str(err))
-        raise SettingsError(said) from err
+    """Return validated settings from options; a ``SettingsError`` names every wrong option, in one
+    line.
+    """
+    return _validated(StorageRootSettings, values, _as_option)
 
 
 def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
@@ -47,25 +45,43 @@ def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
         SettingsError: An option is invalid; the message names it, in one line.
     """
     is_stated = any(value is not None for value in values.values())
-    return validated(RetentionPolicy, values) if is_stated else None
+    return _validated(RetentionPolicy, values, _as_option) if is_stated else None
 
 
 def validated(model: type[_Model], values: Mapping[str, Any]) -> _Model:
-    """Return a model of validated options, or of a part of the configuration file.
+    """Return a model of validated settings, as discovery makes them.
 
     Raises:
         SettingsError: A value is invalid; the message names it, in one line.
     """
+    return _validated(model, values, as_in_files)
+
+
+def _validated(
+    model: type[_Model], values: Mapping[str, Any], shown: Callable[[str], str]
+) -> _Model:
+    try:
+        return model.model_validate(prepared(model, values))
+    except ValidationError as err:
+        raise SettingsError(in_one_line([shown(each) for each in problems_in(err)])) from err
+
+
+def as_in_files(problem: str) -> str:
+    """Return a problem of one setting with the setting's word in files."""
+    return _FIELD.sub(lambda match: SPELLED.get(match[0], match[0]), problem)
+
+
+def _as_option(problem: str) -> str:
+    return _SETTING.sub(lambda match: f"--{match[1].replace('_', '-')}: ", as_in_files(problem))
+
+
+def prepared(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are given, with absolute places."""
     given = {name: value for name, value in values.items() if value is not None}
     for mark, change in ((IS_PLACE, absolute), (IS_ALIAS, _absolute_alias)):
         for name in marked(model, mark) & given.keys():
             given[name] = _each(given[name], change)
-    try:
-        return model.model_validate(given)
-    except ValidationError as err:
-        problem = first_problem(err)
-        spelled = _FIELD.sub(lambda match: SPELLED.get(match[0], match[0]), problem)
-        raise SettingsError(spelled) from err
+    return given
 
 
 def _each(value: Any, change: Callable[[str], str]) -> Any:

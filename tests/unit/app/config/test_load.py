@@ -120,6 +120,46 @@ def test_what_is_wrong_is_said_in_one_line(load, kind) -> None:
     assert "orphangc.yaml" in str(refused.value) or kind == "plans in a root"
 
 
+def test_all_that_is_wrong_is_named_at_once(load, monkeypatch) -> None:
+    """A file is mended in one go: unknown keys, wrong values and unset variables of every part."""
+    monkeypatch.delenv("NOT_SET", raising=False)
+    roots = [
+        {"root": "/x", "grace_perod": "72h", "closed_world": "yes", "max_delete_share": 7},
+        {"root": "/${NOT_SET}", "quarantine_period": "x"},
+    ]
+    with pytest.raises(SettingsError) as refused:
+        load(
+            {"mod": "report", "timezone": "Mars/Olympus", "http": {"prot": 1, "port": -1}},
+            storage_roots=roots,
+            discovery={"defaults": {"extra_rot": [], "mode": "x"}},
+        )
+    for said in (
+        ": 11 problems: (1) ",
+        "unknown key mod; did you mean mode?",
+        "timezone: ",
+        "unknown key http.prot; did you mean port?",
+        "http.port: ",
+        "unknown key storage_roots.0.grace_perod; did you mean grace_period?",
+        "storage_roots.0: closed_world: ",
+        "storage_roots.0: max_delete_share: ",
+        "storage_roots.1.root: the variable 'NOT_SET' is not set",
+        "storage_roots.1: quarantine_period: ",
+        "unknown key discovery.defaults.extra_rot; did you mean extra_root?",
+    ):
+        assert said in str(refused.value)
+
+
+def test_a_hint_names_a_word_that_is_accepted_there(load) -> None:
+    """An option's word of a storage root is known by its place, and not offered elsewhere."""
+    (root,) = load({"storage_roots": [{"root": "/x", "extra_root": ["/y"]}]}).storage_roots
+    assert root.extra_roots == ("/y",)
+    with pytest.raises(SettingsError, match="extra_root; it belongs to a storage root"):
+        load({"extra_root": ["/y"], "storage_roots": [{"root": "/x"}]})
+    with pytest.raises(SettingsError, match=r"discovery\.empty_rots; did you mean empty_roots\?"):
+        load(discovery={"empty_rots": ["/y"]})
+    load({"discovery": {"namespaces": ["flink"], "defaults": {"extra_root": ["s3://b/y"]}}})
+
+
 def test_a_link_to_a_root_is_the_same_place(load, tmp_path) -> None:
     """However it is spelled."""
     (tmp_path / "root").mkdir()

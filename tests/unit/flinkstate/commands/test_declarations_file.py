@@ -108,6 +108,22 @@ WRONG = {
 }
 
 
+def test_all_that_is_wrong_is_named_at_once(tmp_path) -> None:
+    """Unknown keys and wrong values of every operator."""
+    path = tmp_path / "declarations.yaml"
+    path.write_text("version: 2\noperator: []\noperators: [{uid: a, keyed_state: []}, {name: b}]")
+    with pytest.raises(SettingsError) as caught:
+        read_declarations(path)
+    for said in (
+        "4 problems",
+        "operator;",
+        "operators.0.keyed_state;",
+        "version: ",
+        "uid or an id",
+    ):
+        assert said in str(caught.value)
+
+
 @pytest.mark.parametrize(("text", "complaint"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_reported_in_one_line(tmp_path, text: str, complaint: str) -> None:
     """With the file, the place in it, and the nearest known word."""

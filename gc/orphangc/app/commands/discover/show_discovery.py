@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flinkstate.places.locations import canonical
-from flinkstate.text.problems import first_problem
+from flinkstate.text.problems import in_one_line, problems_in
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import counted, visible
 from orphangc.app.commands.health import CheckStatus
@@ -39,7 +39,7 @@ def discovery_of_call(config: Path | None, given: Mapping[str, Any]) -> Discover
     try:
         settings = DiscoverySettings(**{**own, **chosen})
     except ValidationError as err:
-        raise SettingsError(f"discovery.{first_problem(err)}") from err
+        raise SettingsError(f"discovery.{in_one_line(problems_in(err))}") from err
     if not settings.is_on:
         raise SettingsError("give --namespace, --file, --flink-rest, or --config with discovery")
     return discovered(configuration.model_copy(update={"discovery": settings}), lists_jobs=True)
