@@ -99,7 +99,7 @@ def test_wrong_usage_is_reported(story, options) -> None:
     [
         ("--grace-period", "5d", "--grace-period", "72h"),
         ("--state", "{folder}/a", "--state={folder}/b"),
-        ("--report", "{folder}/plan.html", "--report", "{folder}/plan.md"),
+        ("--report", "{folder}/plan.html", "--report", "{folder}/other.html"),
     ],
     ids=lambda options: options[0],
 )

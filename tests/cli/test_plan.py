@@ -187,6 +187,18 @@ def test_a_report_that_cannot_be_written_stops_the_plan_before_it_begins(
     assert contents(story.bed.folder) == before
 
 
+@pytest.mark.parametrize(
+    ("option", "name", "said"),
+    [("--report", "plan.md", "html"), ("--summary", "plan.html", "markdown")],
+)
+def test_a_report_is_what_its_name_says_or_nothing_is_planned(story, option, name, said) -> None:
+    """A page in a file for Markdown reads as if it were broken."""
+    path = story.bed.folder / name
+    ran = story.bed.plan(option, path).ran
+    assert (ran.code, path.exists()) == (2, False)
+    assert ran.complaints == [f"orphangc: {option} {path}: it is written as {said}: name it so"]
+
+
 # --- verdicts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from mimetypes import guess_type
 from pathlib import Path
 
 from flinkstate.places.locations import canonical
@@ -53,17 +54,24 @@ def lineages_now(
 
 
 def checked_files(
-    settings: StorageRootSettings, out: Path | None, *reports: Path | None
+    settings: StorageRootSettings,
+    out: Path | None,
+    report: Path | None,
+    summary: Path | None = None,
 ) -> PlanDirectory | None:
     """Return the new folder of a plan, ``None`` if it is not saved.
 
     Raises:
-        SettingsError: It or a report is in the storage root, or cannot be written.
+        SettingsError: It, the HTML report or the Markdown summary is in the storage root, or cannot
+            be written, or the name of a file says that it has another format.
     """
-    check_outside(settings, [out, *reports])
-    for each in reports:
-        if each is not None:
-            check_writable(each)
+    check_outside(settings, [out, report, summary])
+    for option, path, kind in (("report", report, "html"), ("summary", summary, "markdown")):
+        if path is None:
+            continue
+        if guess_type(path.name)[0] not in {None, f"text/{kind}"}:
+            raise SettingsError(f"--{option} {path}: it is written as {kind}: name it so")
+        check_writable(path)
     return None if out is None else PlanDirectory(out).prepared()
 
 
