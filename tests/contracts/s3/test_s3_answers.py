@@ -206,7 +206,7 @@ def test_an_absent_bucket_is_not_an_absent_object(stub):
 @pytest.mark.parametrize(
     ("code", "hint"),
     [
-        ("AccessDenied", "orphangc policy"),
+        ("AccessDenied", "orphangc policy --provider aws"),
         ("NoSuchBucket", "AWS_ENDPOINT_URL"),
         ("InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"),
         ("SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"),

@@ -131,7 +131,7 @@ def test_an_error_for_a_key_says_what_became_of_it(stub, opened, code, status):
     deletions(stub, outcome("a", b=code))
     first, second = opened.delete(judged("a", "b"))
     assert (first.status, second.status) == (DELETED, status)
-    policy = "; orphangc policy prints what these credentials must be allowed"
+    policy = "; orphangc policy --provider aws|ceph prints what these credentials must be allowed"
     said = f"{code}: m{policy if code == 'AccessDenied' else ''}"
     assert second.error == (None if status in {GONE, CHANGED} else said)
     assert [keys_in(request) for request in stub.asked("POST")] == [["a", "b"]]

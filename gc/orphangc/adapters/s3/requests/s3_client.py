@@ -93,7 +93,7 @@ Answer = dict[str, Any]
 _HINTS = {
     **dict.fromkeys(
         ("AccessDenied", "AllAccessDisabled"),
-        "orphangc policy prints what these credentials must be allowed",
+        "orphangc policy --provider aws|ceph prints what these credentials must be allowed",
     ),
     "NoSuchBucket": "check the name of the bucket, and AWS_ENDPOINT_URL",
     "InvalidAccessKeyId": "the store does not know AWS_ACCESS_KEY_ID; check AWS_ENDPOINT_URL too",
