@@ -25,7 +25,7 @@ from orphangc.app.config.validate import SPELLED
 from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
 from orphangc.app.render import advice
-from orphangc.app.render.sentences.verdict_words import ACTION_MEANINGS, REASON_MEANINGS
+from orphangc.app.render.reason_groups import ACTIONS, REASONS
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
@@ -236,8 +236,8 @@ def _verdicts() -> str:
         "The first line that applies is the object's reason. `orphangc explain KEY --plan DIR`"
         " shows it."
     )
-    reasons = _table(("reason", "what it means"), [(_code(r), REASON_MEANINGS[r]) for r in Reason])
-    actions = _table(("action", "what it means"), [(_code(a), ACTION_MEANINGS[a]) for a in Action])
+    reasons = _table(("reason", "what it means"), [(_code(r), REASONS[r].meaning) for r in Reason])
+    actions = _table(("action", "what it means"), [(_code(a), ACTIONS[a].meaning) for a in Action])
     became = _table(("outcome", "what it means"), [(_code(o), OUTCOMES[o]) for o in Outcome])
     return (
         f"{head}\n\n{reasons}\n\n## What a sweep is to do with it\n\n{actions}"

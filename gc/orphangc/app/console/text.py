@@ -1,10 +1,11 @@
-"""Times, shares, ids and prices as people read them."""
+"""Times, shares, ids, prices and tables of sentences as people read them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from flinkstate.text.shown_text import human_bytes
 
@@ -19,6 +20,30 @@ LIST_PRICE = 0.023
 """List price of a GiB a month in S3 Standard, in USD."""
 _GIB = 2**30
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
+
+_ENTRY = re.compile(r"^(\S+?)(?: \((\w+)\))?: (.+)((?:\n    .+)*)", re.MULTILINE)
+
+
+class Entry(NamedTuple):
+    """One entry of a table of sentences.
+
+    Attributes:
+        mark: Word in parentheses behind the code; "" without one.
+    """
+
+    code: str
+    mark: str
+    title: str
+    text: str
+
+
+def entries(table: str) -> Iterator[Entry]:
+    """Yield the entries of a table of sentences.
+
+    Each is a line ``code: title``, or ``code (mark): title``, and indented lines of text.
+    """
+    for code, mark, title, text in _ENTRY.findall(table):
+        yield Entry(code, mark, title, " ".join(text.split()))
 
 
 def instant(at: datetime) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from flinkstate.text.shown_text import KindText
+from orphangc.app.console.text import entries
 from orphangc.core.documents.plan import Tally
 from orphangc.core.model.bounds import BoundName
 from orphangc.core.model.tallies import AgeBucket, Amount, Cell, summed, total
@@ -42,35 +43,52 @@ KINDS: Mapping[ReasonKind, KindText] = {
 }
 """Kinds in the order of a bar: what stays, what is on its way to deletion, the rest."""
 
-KIND_OF: Mapping[str, ReasonKind] = {
-    Reason.REFERENCED: ReasonKind.LIVE,
-    Reason.NOT_OLDER_THAN_OLDEST_RETAINED: ReasonKind.YOUNG,
-    Reason.TOO_YOUNG: ReasonKind.YOUNG,
-    Reason.ORPHAN: ReasonKind.ORPHAN,
-    Reason.IN_QUARANTINE: ReasonKind.QUARANTINE,
-    Reason.QUARANTINE_OVER: ReasonKind.DUE,
-    Reason.JOB_REFUSED: ReasonKind.REFUSED,
-    Reason.REPORT_ONLY: ReasonKind.REPORT_ONLY,
-    Reason.UNRECOGNISED: ReasonKind.UNRECOGNISED,
-}
+_REASONS = tuple(
+    entries("""\
+referenced (live): referred to
+    A checkpoint, a savepoint, a registry snapshot or a pin refers to it, by its path, its name or
+    its UUID. A job can still restore from it, so it stays.
+not_older_than_oldest_retained (young): not older than the oldest retained checkpoint
+    Nothing refers to it, but its name carries the id of a checkpoint that is not older than the
+    oldest retained one: a checkpoint that is still being written may need it. It is judged again
+    when the job has gone on.
+too_young (young): stored after the cutoff, or no usable time
+    Nothing refers to it, but it was stored after the cutoff (or has no usable store time): files
+    are stored before the checkpoint that names them, so it may be about to be used. It is judged
+    again when it is older.
+orphan (orphan): orphan, found for the first time
+    Nothing refers to it, and it is older than everything that may still be written: an orphan, seen
+    for the first time by this plan. Its sweep, or a run in mode quarantine or delete, writes a
+    tombstone for it; its bytes stay untouched.
+in_quarantine (quarantine): orphan, in quarantine
+    It is an orphan and has a tombstone, but not for long enough, or no newer checkpoint of the
+    running job has completed since. It stays until both are so.
+quarantine_over (due): orphan, quarantine over
+    It was an orphan when its tombstone was laid, it is one again, and it is still the same object.
+    A sweep with --delete, or a run in mode delete, deletes it, if nothing blocks its job.
+job_refused (refused): its job is refused
+    A guard stopped the work on its job: what is live there cannot be known, so everything of the
+    job stays.
+report_only (report): area or layout that is only reported
+    It is the _metadata of a checkpoint, which orphangc expire alone judges, or in an area that has
+    no proven rule while its job is in this state, or that the setting scope does not name: it is
+    counted and kept.
+unrecognised (unrecognised): no name of Flink's
+    Its name fits none of Flink's naming schemes: it is probably a file of another program. It is
+    counted and never touched.
+""")
+)
+"""Each reason with its kind, in a few words and in sentences."""
+KIND_OF: Mapping[str, ReasonKind] = {Reason(e.code): ReasonKind(e.mark) for e in _REASONS}
+REASONS: Mapping[Reason, KindText] = {Reason(e.code): KindText(e.title, e.text) for e in _REASONS}
 
-REASON_TEXT: Mapping[Reason, str] = {
-    Reason.REFERENCED: "referred to",
-    Reason.NOT_OLDER_THAN_OLDEST_RETAINED: "not older than the oldest retained checkpoint",
-    Reason.TOO_YOUNG: "stored after the cutoff, or no usable time",
-    Reason.ORPHAN: "orphan, found for the first time",
-    Reason.IN_QUARANTINE: "orphan, in quarantine",
-    Reason.QUARANTINE_OVER: "orphan, quarantine over",
-    Reason.JOB_REFUSED: "its job is refused",
-    Reason.REPORT_ONLY: "area or layout that is only reported",
-    Reason.UNRECOGNISED: "no name of Flink's",
-}
-
-ACTION_TEXT: Mapping[Action, str] = {
-    Action.KEEP: "keep",
-    Action.TOMBSTONE: "lay a tombstone",
-    Action.REVIVE: "drop its tombstone",
-    Action.DELETE: "delete",
+ACTIONS: Mapping[Action, KindText] = {
+    Action.KEEP: KindText("keep", "It stays."),
+    Action.TOMBSTONE: KindText("lay a tombstone", "It stays, and is written down as an orphan."),
+    Action.REVIVE: KindText(
+        "drop its tombstone", "It stays, and is no longer written down as an orphan."
+    ),
+    Action.DELETE: KindText("delete", "It is to be deleted."),
 }
 
 STATE_TEXT: Mapping[JobState, str] = {

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from flinkstate.tables.printing import COMMAND_IN_TEXT
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import NO_JOB, duration, instant, share
-from orphangc.app.render.reason_groups import ACTION_TEXT, KIND_OF, KINDS, REASON_TEXT
+from orphangc.app.render.reason_groups import ACTIONS, KIND_OF, KINDS, REASONS
 from orphangc.app.render.stops import MARKS
 
 _CODE = re.compile(rf"({COMMAND_IN_TEXT}|(?<![\w-])--[a-z]+(?:-[a-z]+)*)", re.ASCII)
@@ -43,12 +43,7 @@ def page_environment(*packages: str) -> Environment:
         split_code=_CODE.split,
     )
     environment.globals.update(
-        kinds=KINDS,
-        action_text=ACTION_TEXT,
-        reason_text=REASON_TEXT,
-        kind_of=KIND_OF,
-        no_job=NO_JOB,
-        marks=MARKS,
+        kinds=KINDS, actions=ACTIONS, reasons=REASONS, kind_of=KIND_OF, no_job=NO_JOB, marks=MARKS
     )
     return environment
 

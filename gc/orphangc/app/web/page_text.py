@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from flinkstate.text.shown_text import KindText
+from orphangc.app.console.text import entries
 from orphangc.app.render.stops import Fate
 from orphangc.core.documents.run_record import RunResult
 from orphangc.core.model.shown import RunMode
@@ -45,51 +46,32 @@ class ResultText:
 
 
 RESULT_TEXT: Mapping[RunResult, ResultText] = {
-    RunResult.DONE: ResultText("done", Tone.GO, "Nothing to do."),
-    RunResult.BLOCKED: ResultText(
-        "blocked",
-        Tone.WAIT,
-        "Nothing can be deleted before what stops the jobs is resolved; it is shown below.",
-    ),
-    RunResult.SOME_DELETES_FAILED: ResultText(
-        "some deletions failed",
-        Tone.STOP,
-        "Look at the errors in the run's outcomes.parquet, and whether the credentials may delete"
-        " there; what failed stays an orphan, and the next run tries again.",
-    ),
-    RunResult.REFUSED: ResultText(
-        "refused", Tone.STOP, "See why; nothing is deleted until that is resolved."
-    ),
-    RunResult.FAILED: ResultText(
-        "failed",
-        Tone.STOP,
-        "Look at the log of this run by its id; orphangc doctor --config FILE checks settings"
-        " and permissions.",
-    ),
-    RunResult.UNREACHABLE: ResultText(
-        "storage unreachable",
-        Tone.STOP,
-        "Check endpoint, network and credentials: orphangc doctor --config FILE tries them one by"
-        " one.",
-    ),
-    RunResult.LOCKED: ResultText(
-        "another run held the lock",
-        Tone.WAIT,
-        "Nothing to do if the other run is meant to be there; else let only one daemon or CronJob"
-        " have this storage root.",
-    ),
-    RunResult.INTERRUPTED: ResultText(
-        "interrupted",
-        Tone.WAIT,
-        "Nothing to do if you stopped it: the next run starts again. Otherwise check whether"
-        " its process ran out of memory.",
-    ),
-    RunResult.MISSED: ResultText(
-        "missed",
-        Tone.WAIT,
-        "Nothing to do if this machine was asleep; else give the schedule a longer interval than"
-        " a run takes.",
-    ),
+    RunResult(each.code): ResultText(each.title, Tone(each.mark), each.text)
+    for each in entries("""\
+done (clear): done
+    Nothing to do.
+blocked (blocked): blocked
+    Nothing can be deleted before what stops the jobs is resolved; it is shown below.
+some_deletes_failed (refused): some deletions failed
+    Look at the errors in the run's outcomes.parquet, and whether the credentials may delete there;
+    what failed stays an orphan, and the next run tries again.
+refused (refused): refused
+    See why; nothing is deleted until that is resolved.
+failed (refused): failed
+    Look at the log of this run by its id; orphangc doctor --config FILE checks settings and
+    permissions.
+unreachable (refused): storage unreachable
+    Check endpoint, network and credentials: orphangc doctor --config FILE tries them one by one.
+locked (blocked): another run held the lock
+    Nothing to do if the other run is meant to be there; else let only one daemon or CronJob have
+    this storage root.
+interrupted (blocked): interrupted
+    Nothing to do if you stopped it: the next run starts again. Otherwise check whether its process
+    ran out of memory.
+missed (blocked): missed
+    Nothing to do if this machine was asleep; else give the schedule a longer interval than a run
+    takes.
+""")
 }
 
 FATE_TEXT: Mapping[Fate, str] = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from flinkstate.text.shown_text import visible
 from orphangc.app.render.plan.plan_html import JOBS_IN_PICTURE, render_html
-from orphangc.app.render.reason_groups import AGE_LABELS, BOUND_TEXT, KIND_OF, KINDS, REASON_TEXT
+from orphangc.app.render.reason_groups import AGE_LABELS, BOUND_TEXT, KIND_OF, KINDS, REASONS
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.model.bounds import BoundName
 from orphangc.core.model.tallies import AgeBucket, Amount, summed
@@ -380,7 +380,7 @@ def test_a_thousand_jobs_are_rendered_within_seconds():
 
 def test_every_word_of_the_collector_has_words_for_people():
     """A new reason, bound or bucket without its words fails here, not on a user's page."""
-    assert set(KIND_OF) == set(REASON_TEXT) == set(Reason)
+    assert set(KIND_OF) == set(REASONS) == set(Reason)
     assert set(KIND_OF.values()) == set(KINDS)
     assert set(BOUND_TEXT) == set(BoundName)
     assert set(AGE_LABELS) == set(AgeBucket)

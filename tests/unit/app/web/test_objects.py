@@ -8,7 +8,7 @@ import pytest
 from orphangc.adapters.rows import verdict_lookup
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_lookup import TooLargeError, VerdictLookup
-from orphangc.app.render.sentences.verdict_words import ACTION_MEANINGS, REASON_MEANINGS
+from orphangc.app.render.reason_groups import ACTIONS, REASONS
 from orphangc.app.web.pages import routes as pages
 from orphangc.app.web.pages.object_page import explanation
 from orphangc.core.model.types import Action, Reason
@@ -38,7 +38,7 @@ def test_every_object_of_a_plan_is_found_and_shown_as_it_is(record):
         told = explanation(record, row["key"])
         assert told.problem is None
         assert dict(told.row) == row
-        assert told.meaning == REASON_MEANINGS[Reason(row["reason"])]
+        assert told.meaning == REASONS[Reason(row["reason"])].meaning
 
 
 def test_a_key_may_be_given_as_a_uri(record):
@@ -51,8 +51,8 @@ def test_a_key_may_be_given_as_a_uri(record):
 
 def test_every_reason_and_action_has_a_meaning():
     """A new reason without words fails here."""
-    assert set(REASON_MEANINGS) == set(Reason)
-    assert set(ACTION_MEANINGS) == set(Action)
+    assert set(REASONS) == set(Reason)
+    assert set(ACTIONS) == set(Action)
 
 
 def test_the_page_says_verdict_meaning_and_command(record):

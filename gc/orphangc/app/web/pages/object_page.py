@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from flinkstate.places.locations import canonical
 from flinkstate.text.shown_text import visible
-from orphangc.app.render.sentences.verdict_words import REASON_MEANINGS, headline_of
+from orphangc.app.render.reason_groups import REASONS
+from orphangc.app.render.sentences.verdict_words import headline_of
 from orphangc.app.render.shown_names import JobNames
 from orphangc.core.documents.plan import JobPart, Plan
 from orphangc.core.documents.run_record import RunRecord
@@ -92,7 +93,7 @@ def _explained(
         row=row,
         reason=reason,
         headline=_headline(action, reason, job),
-        meaning=REASON_MEANINGS[reason],
+        meaning=REASONS[reason].meaning,
         job=job,
         job_name=JobNames.of(plan.jobs)(row["job_id"]),
         command=command,
