@@ -8,8 +8,7 @@ import pytest
 
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.decision.guards import GUARDS
-from safety.rules.promises import PROMISES
-from safety.rules.rules import PAGE, RULES, TESTS, guards_of, page_with_tables
+from safety.rules.rules import PAGE, PROMISES, RULES, TESTS, guards_of, page_with_table
 from support.grouped import for_each, grouped
 
 _TEST = re.compile(r"`((?:[a-z0-9_]+/)+test_\w+\.py(?:::\w+)?)`")
@@ -26,7 +25,7 @@ CONTROLS = re.findall(r"^\| (.+?) \| `(.+?)` \| (\w+) \|$", _CONTROLS, re.MULTIL
 
 def test_the_tables_are_current() -> None:
     """``PYTHONPATH=tests python -m safety.rules.rules`` writes them."""
-    assert page_with_tables(PAGE.read_text()) == PAGE.read_text()
+    assert page_with_table(PAGE.read_text()) == PAGE.read_text()
 
 
 def test_every_rule_is_there() -> None:
