@@ -341,6 +341,29 @@ def test_a_maker_in_no_listed_place_may_go_back_to_its_snapshot(bed, options, an
     assert second_check(bed, bed.job(2), snapshot, *options)["safe_to_delete"] is answer
 
 
+BESIDE = {
+    "in the storage root": ("checkpoints", "all", 30, True),
+    "it is another one's": ("second", "all", 30, False),
+    "it is over": ("second", f"{UNIQUE - 1:032x}", 30, True),
+    "it writes on": ("second", f"{UNIQUE - 1:032x}", 0, False),
+}
+"""Folder around the maker's directory, job that is stated to be over, days for which it is still,
+and the answer."""
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_a_statement_ends_a_maker_beside_as_it_does_in_a_plan(bed, case) -> None:
+    """L1, R34: ``all`` are those of the storage root, and one that writes on is not over."""
+    below, over, days, answer = BESIDE[case]
+    maker, job = bed.job(UNIQUE - 1, below=bed.folder / below), bed.job(UNIQUE)
+    snapshot = maker.checkpoint(4, maker.shared()).parent
+    maker.shared(age=days * DAY)
+    job.checkpoint(5, job.shared())
+    ended = ("--ended-job", over, "--ended-job", job.id)
+    told = asked(bed, job, "--snapshot", snapshot, *ended)[1]
+    assert (told["safe_to_delete"], f"but {maker.id}" in told["why"]) == (answer, not answer)
+
+
 def second_check(bed, job, snapshot, *options) -> dict:
     """Return what a job's second check of a snapshot says, after a newer checkpoint."""
     options = (*options, "--state", bed.state, "--snapshot", snapshot)

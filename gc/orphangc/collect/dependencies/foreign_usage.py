@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from flinkstate.files.paths import is_inside, is_same, overlap
 from flinkstate.places.locations import Location
@@ -160,7 +161,7 @@ def foreign_usages_of(
         held=held,
         stored=lambda place: _stored(environment.open_storage, place),
         ended={key for key, usage in usages.items() if usage.is_over},
-        is_declared_ended=settings.is_declared_ended,
+        is_declared_ended=partial(settings.is_declared_ended, by_id=True),
         unsearched=_unsearched(judged.values(), cycle),
         pins=settings.pins,
     )
@@ -320,7 +321,8 @@ def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:
     if not maker:
         return "", False
     if maker not in usages.by_job:
-        return maker, not usages.is_declared_ended(maker)
+        is_living = any(each.job_id == maker for each in usages.beside)
+        return maker, is_living or not usages.is_declared_ended(maker)
     job = usages.by_job[maker].job
     is_needed = is_restore_fallback(
         place, file_place.checkpoint_id, job.own_checkpoints, facts=job.facts, holds=job.holds
