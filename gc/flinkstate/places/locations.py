@@ -81,7 +81,8 @@ class Location:
         """Return the place ``name`` (one or more parts, "" for none) below this one."""
         if not name:
             return self
-        return Location(self.scheme, self.authority, posixpath.join(self.path, name).rstrip("/"))
+        path = f"{self.path.rstrip('/')}/{name}".rstrip("/")
+        return Location(self.scheme, self.authority, path)
 
     def key_of(self, other: Location) -> str | None:
         """Return ``other`` relative to this place, "" for the place itself, ``None`` outside."""

@@ -83,6 +83,14 @@ class Storage(ABC):
     def folder(self, prefix: str = "") -> Folder:
         """Return one level; same matching and errors as ``objects``."""
 
+    def nameless(self, prefix: str) -> Iterator[pa.RecordBatch]:
+        """Yield every object below the nameless sub-folder of a folder; same errors as ``objects``.
+
+        Keys are ``a//x`` in a folder ``a``: file systems have none.
+        """
+        del prefix
+        yield from ()
+
     def pages(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
         """Yield the objects of one key range once, a batch each request, as ``LISTING_SCHEMA``.
 

@@ -29,13 +29,16 @@ class Folder:
     """One level of a storage.
 
     Attributes:
-        closed: Names that may hold objects and are never opened: links to folders, and a nameless
-            prefix. Deletion must not follow them; marking must not overlook them.
+        closed: Names that may hold objects and are never opened: links to folders. Deletion must
+            not follow them; marking must not overlook them.
+        has_nameless: Whether there is a sub-folder without a name, which no key names; see
+            ``Storage.nameless``.
     """
 
     folders: tuple[str, ...]
     objects: tuple[StoredObject, ...]
     closed: tuple[str, ...] = ()
+    has_nameless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

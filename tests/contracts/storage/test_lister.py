@@ -128,6 +128,17 @@ def test_all_levels_at_once_are_those_of_single_lists(place):
     assert "later" in storage.all_folders()("").folders
 
 
+def test_what_is_in_a_folder_without_a_name_is_listed(place):
+    """No key names the folder, and a person may have copied a checkpoint to it."""
+    keys = ["dir//x", "dir//y//z", "dir//", "/lead", "//"] if place.has_special_keys else []
+    place.put_all([*keys, "dir/x"])
+    storage = place.open(shows_all=True)
+    for folder, inside in (("", keys[3:]), ("dir", keys[:3])):
+        found = [key for batch in storage.nameless(folder) for key in batch["key"].to_pylist()]
+        assert sorted(found) == sorted(inside)
+        assert storage.folder(folder).has_nameless == place.has_special_keys
+
+
 def test_a_large_store_is_shown_level_by_level(filled_place):
     """More keys than a page holds; this is found out once."""
     if filled_place.kind == "testbench":

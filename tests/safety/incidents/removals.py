@@ -152,6 +152,12 @@ def _names_shown_once(patch: _Patch) -> None:
     patch.setattr(LocalStorage, "_shown", lambda _, name, *__: translate.escaped(name))
 
 
+def _nameless_folders(patch: _Patch) -> None:
+    """Overlook what is in a folder without a name."""
+    patch.setattr(roots, "_add_nameless", lambda *_: None)
+    patch.setattr(observe, "_read_hidden", lambda *_: ())
+
+
 def _checkpoints_that_stood(patch: _Patch) -> None:
     """Believe a listing that lacks what was there before and after it."""
     patch.setattr(cycle, "check_standing", lambda *_: None)

@@ -19,6 +19,7 @@ from cli.helpers import AT_ONCE, DAY, UUID_1, UUID_2, Bed, Job, metadata, write
 from cli.redeploys import Redeploys, numbered
 from cli.scheduled import Configured, settings_of
 from cli.stories import Story
+from cli.stories_on_s3 import JOB_ID, S3Story
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.errors import StorageUnreachableError
 from safety.incidents import test_areas as of_areas
@@ -77,6 +78,21 @@ def test_a_metadata_that_a_person_set_aside_keeps_its_files(story, name) -> None
         story.bed.cycle()
     must_be_there(story.orphans[0])
     assert not story.orphans[1].exists()
+
+
+@pytest.mark.parametrize("folder", ["/old", "copies/", "{}//chk-9"])
+@pytest.mark.answered_by("nameless_folders")
+def test_a_checkpoint_in_a_folder_without_a_name_keeps_its_files(on_s3: S3Story, folder) -> None:
+    """A person copied it there. It stops nothing, and a copied state file there is a stranger's."""
+    needed, free = sorted(on_s3.orphans)
+    data = metadata(9, [f"s3a://{on_s3.bucket}/checkpoints/{needed}"])
+    on_s3.put(f"{folder.format(JOB_ID)}/_metadata", data)
+    stranger = f"/{free}"
+    on_s3.put(stranger, b"copy")
+    for _ in range(2):
+        on_s3.sweep(on_s3.plan(), "--delete")
+    assert on_s3.contents().keys() >= {needed, stranger}
+    assert free not in on_s3.contents()
 
 
 @pytest.mark.parametrize("is_inside", [True, False])

@@ -83,7 +83,7 @@ class ObjectStorage(Bucket):
         return range_rows(self, within) if self.is_ordered else super().pages(within)
 
     def folder(self, prefix: str = "") -> Folder:
-        """Return one level; the folder's own marker and a nameless sub-folder are left out."""
+        """Return one level; the folder's own marker is left out."""
         start = self._prefix(prefix)
         own = self.relative(start)
         folders: list[str] = []
@@ -96,7 +96,12 @@ class ObjectStorage(Bucket):
                 elif found.key != own:
                     objects.append(found)
         named = tuple(dict.fromkeys(name for name in folders if name))
-        return Folder(named, tuple(objects), ("",) if "" in folders else ())
+        return Folder(named, tuple(objects), has_nameless="" in folders)
+
+    def nameless(self, prefix: str) -> Iterator[pa.RecordBatch]:
+        """Yield what is below a nameless folder; see ``Storage``."""
+        for page in all_pages(self, PageRequest(f"{self._prefix(prefix)}/")):
+            yield page.rows
 
     def all_folders(self) -> Callable[[str], Folder] | None:
         """Return what ``folder`` does, from one page; see ``Storage``."""
@@ -357,14 +362,13 @@ class _Level:
     @property
     def folder(self) -> Folder:
         named = tuple(name for name in self.folders if name)
-        closed = ("",) if len(named) < len(self.folders) else ()
-        return Folder(named, tuple(self.objects), closed)
+        return Folder(named, tuple(self.objects), has_nameless="" in self.folders)
 
 
 def _levels_of(objects: Sequence[StoredObject]) -> Mapping[str, Folder]:
     """Return every folder of one page of a listing by its key, as ``Storage.folder`` returns them.
 
-    What is in a nameless folder is left out, as no such folder is ever entered.
+    What is in a nameless folder is left out, as no key names such a folder.
     """
     levels: dict[tuple[str, ...], _Level] = {(): _Level()}
     for stored in objects:

@@ -86,6 +86,10 @@ class EarlierStorage(Storage):
         """Return the present level; see ``Storage``."""
         return self._storage.folder(prefix)
 
+    def nameless(self, prefix: str) -> Iterator[pa.RecordBatch]:
+        """Yield the present objects of a nameless folder; see ``Storage``."""
+        return self._storage.nameless(prefix)
+
     def later_folders(self, prefix: str, after: str) -> list[str]:
         """Return the last sub-folders of a folder, or all; see ``Storage``."""
         return self._storage.later_folders(prefix, after)

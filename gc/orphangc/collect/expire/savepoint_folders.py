@@ -122,6 +122,8 @@ def _obstacle(
         return "its folder is in one that no scan enters, where no later run sees a quarantine"
     if any(place.contains(folder) for place in of_others):
         return "its folder is in a place of another storage root: only that one may let it go"
+    if canonical(str(folder)) != folder:
+        return "it is in a folder without a name, which no URI names"
     if savepoint.is_savepoint is False or not is_savepoint_folder(folder.name):
         return "it is no savepoint by its folder's name and its properties"
     if savepoint.unproven_layout is not None or any(each != folder for each in savepoint.files):

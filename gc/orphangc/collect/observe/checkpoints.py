@@ -12,6 +12,7 @@ from functools import partial
 from threading import Lock
 
 import numpy as np
+import pyarrow as pa
 
 from flinkstate.buffers import Buffer, let_go
 from flinkstate.layouts.format_versions import MAGIC
@@ -29,6 +30,7 @@ from flinkstate.text.shown_text import counted
 from flinkstate.uuid_scan import uuid_lots
 from flinkstate.values.metadata_values import HandleKind, MetadataFacts
 from orphangc.collect.checkpoints.spooled_objects import LARGE, contents_of
+from orphangc.collect.listing.noted_names import metadata_objects
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.read_checkpoints import Contents
 from orphangc.core.columns.file_names import FileNames, NameColumns, PathColumns
@@ -87,7 +89,8 @@ class CheckpointScan:
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
         expiries: What expiries left in the folders that were entered (R44).
-        aside: What may be a ``_metadata`` of another name, by its own key.
+        aside: What may be a ``_metadata`` of another name, by its own key; and in a folder without
+            a name, where Flink writes none, by the folder that it makes a checkpoint.
     """
 
     metadata: dict[str, StoredObject] = field(default_factory=dict)
@@ -130,7 +133,10 @@ def scan_checkpoints(storage: Storage, *, is_listed: bool = True) -> CheckpointS
     folder_of = storage.all_folders() or storage.folder
     with ThreadPoolExecutor(_THREADS) as pool:
         while level:
-            listings = zip(level, pool.map(folder_of, level), strict=True)
+            listings = [*zip(level, pool.map(folder_of, level), strict=True)]
+            for folder, listed in listings:
+                if listed.has_nameless:
+                    _add_nameless(found, storage.nameless(folder))
             level = [
                 each
                 for folder, listed in listings
@@ -184,6 +190,15 @@ def _add_objects(
     times = [each.modified_at for each in objects if each.modified_at is not None]
     if directory is not None and times:
         found.changed_at[directory] = max([*times, found.changed_at.get(directory, times[0])])
+
+
+def _add_nameless(found: CheckpointScan, batches: Iterable[pa.RecordBatch]) -> None:
+    """Take each ``_metadata`` in a folder without a name: a person's copy, for Flink writes none.
+
+    Source: Flink 1.8-2.3, ``org.apache.flink.core.fs.Path``: of several slashes it leaves one.
+    """
+    for batch in batches:
+        found.aside.update((metadata_folder(each.key), each) for each in metadata_objects(batch))
 
 
 def is_of_checkpoint(folder: str, root_name: str) -> bool:
@@ -443,7 +458,7 @@ def _why_closed(key: str, base: Location) -> str:
             f"a symbolic link is in the place of the folder, and {NOT_FOLLOWED}: put the folder"
             " itself there (a bind mount will do)"
         )
-    return f"a link, or a folder without a name, {NOT_FOLLOWED}: put in its place what it leads to"
+    return f"a link {NOT_FOLLOWED}: put in its place what it leads to"
 
 
 def _read_once(data: Buffer) -> tuple[str, bool]:

@@ -179,7 +179,7 @@ def place_of_folder(folder: str, root_name: str = "") -> FilePlace:
 
 
 def _outside(parts: list[str], owners: list[str]) -> FilePlace:
-    if parts and is_savepoint_folder(owners[-1]):
+    if parts and is_savepoint_folder(owners[-1]) and "" not in parts:
         return FilePlace(None, JobId(""), Scope.SAVEPOINT)
     scope = _AREAS.get(parts[-1]) if parts else None
     if scope is not None and not JOB_FOLDERS[scope].counts_anywhere:

@@ -89,6 +89,7 @@ NO_SAVEPOINT = "it is no savepoint by its folder's name and its properties"
 OF_OTHERS = "its folder is in a place of another storage root: only that one may let it go"
 SPREAD = "not all of its files are in its own folder"
 HIDDEN = "its folder is in one that no scan enters, where no later run sees a quarantine"
+NAMELESS = "it is in a folder without a name, which no URI names"
 SHARED, ROOT = f"s3://b/cp/{'a' * 32}/shared", {"searched": ("s3://b/cp",)}
 
 
@@ -100,6 +101,7 @@ SHARED, ROOT = f"s3://b/cp/{'a' * 32}/shared", {"searched": ("s3://b/cp",)}
         ({}, {"searched": ("s3://b/other",)}, "its folder is in no extra root"),
         ({}, {"others": ("s3://b",)}, OF_OTHERS),
         ({"folder": canonical(f"{SHARED}/x/savepoint-a")}, {"places": (SHARED,)} | ROOT, HIDDEN),
+        ({"folder": canonical(PLACE).child(f"/{FOLDER.name}")}, {}, NAMELESS),
         ({"is_savepoint": False}, {}, NO_SAVEPOINT),
         ({"folder": canonical(f"{PLACE}/x")}, {}, NO_SAVEPOINT),
         ({"unproven_layout": "changelog"}, {}, SPREAD),

@@ -123,6 +123,8 @@ def test_every_scheme_of_the_table_is_recognised(key: str, layout: DirectoryLayo
         f"{NAME}",
         f"dstl/sub/{NAME}",
         f"savepoint-4ae4a2-0123456789ab/sub/{NAME}",
+        f"a//savepoint-4ae4a2-0123456789ab/{NAME}",
+        f"/savepoint-4ae4a2-0123456789ab/{NAME}",
         f"savepoint-4ae4a2-0123456789AB/{NAME}",
         f"savepoint-4ae4a2-/{NAME}",
         f"{JOB}/chk-42/_metadata.bak",
