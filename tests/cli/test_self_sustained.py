@@ -838,6 +838,38 @@ def test_it_is_unneeded_only_in_a_closed_world(bed, options, statement) -> None:
     assert told["confirmed"] is ("--ended-job" in options)
 
 
+@pytest.mark.parametrize("way", ["not shown", "HA metadata", "over", "another state"])
+def test_a_job_that_an_earlier_cycle_saw_restored_from_it_may_begin_with_it_again(
+    bed, ha, way
+) -> None:
+    """R43: no cluster shows it now; the state location knows it, as for all other commands."""
+    with restored(bed, completed=5) as (job, savepoint, rest):
+        job.checkpoint(5, job.shared())
+        run("plan", bed.root, "--state", bed.state, *rest)
+    state = bed.folder / "other" if way == "another state" else bed.state
+    options = (savepoint, bed.root, "--closed-world", "--state", state)
+    job.checkpoint(6, job.shared())
+    own = (5, job.folder / "chk-5")
+    with RestServer(flink(job, completed=6, restored=own)) as server, ha(job, 6) as held:
+        more = {"HA metadata": ("--flink-rest", server.url, *held), "over": OVER}
+        code, told = users(*options, *more.get(way, ()))
+    if way == "not shown":
+        assert (code, told["has_users"], told["unknown"][0]["uri"]) == (4, None, f"job {job.id}")
+        assert "an earlier cycle saw it restored" in told["unknown"][0]["reason"]
+    else:
+        assert (code, told["has_users"], told["confirmed"]) == (0, False, way == "over")
+
+
+def test_users_are_unknown_where_the_memory_is_damaged(bed) -> None:
+    """What earlier cycles saw restored from it, nothing shows then."""
+    bed.job(9).checkpoint(1)
+    run("plan", bed.root, "--state", bed.state)
+    for path in bed.state.glob("**/world/*"):
+        path.write_bytes(b"torn")
+    ran = run("users-of", a_savepoint(bed), bed.root, "--state", bed.state)
+    assert (ran.code, ran.out) == (4, "")
+
+
 def test_a_job_without_a_checkpoint_is_one_that_is_not_over(bed) -> None:
     """Only its directory shows it."""
     bed.job(1).checkpoint(5)

@@ -104,12 +104,12 @@ def self_sustained(
 @app.command(
     "users-of",
     epilog="Example: orphangc users-of s3://bucket/savepoints/savepoint-1 s3://bucket/checkpoints"
-    " --closed-world",
+    " --state s3://bucket/orphangc --closed-world",
 )
 @gathered(
     "settings",
     *(*SEARCHED, "ended_job", "flink_rest", "kubernetes_ha", "zookeeper_ha"),
-    *("alias", "unsafe_acknowledge_root"),
+    *("alias", "state", "unsafe_acknowledge_root"),
 )
 def users_of(
     *,

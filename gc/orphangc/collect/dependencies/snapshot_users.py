@@ -25,6 +25,7 @@ from orphangc.core.dependencies.restore_fallback import is_restore_fallback, rec
 from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import SnapshotUserPart
 from orphangc.core.groups import grouped
+from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
 from orphangc.core.times.instants import shifted
@@ -86,12 +87,14 @@ def users_of(
     lives: Lives,
     *,
     named: Iterable[tuple[Location, str]] = (),
+    remembered: Collection[RememberedJob] = (),
     weighing: Weighing,
 ) -> Users:
     """Return the users of a snapshot, as far as the checkpoints that were read show them.
 
     Args:
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
+        remembered: What earlier cycles saw of jobs.
     """
     files = {} if snapshot.checkpoint is None else snapshot.checkpoint.files
     foreign = Foreign.of(ForeignKind.SNAPSHOT, snapshot.place, [snapshot.stored, *files.values()])
@@ -113,18 +116,14 @@ def users_of(
         unknown.append(maker)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unnamed = [maker] if isinstance(maker, SnapshotUserPart) else []
-    by_id = grouped(read, lambda each: str(each.job_id))
-    living = {each: by_id.get(each, []) for each in lives.living}
-    bound = {each for each, own in living.items() if not _recovers(each, own, lives)}
+    bound = _bound({*lives.living, *(each.job_id for each in remembered)}, read, lives)
     for user in (*unnamed, *_beginning(snapshot, bound, lives)):
         if user.job_id not in {each.job_id for each in users}:
             users.append(user)
     users += _pinning(snapshot, named)
     hidden = hidden_origin_problem(lives.after)
-    unknown += [
-        *_forgotten(snapshot, {each: living[each] for each in sorted(bound)}, lives),
-        *unread_of(lives, read),
-    ]
+    unknown += [*_forgotten(snapshot, bound, lives), *unread_of(lives, read)]
+    unknown += _restored_before(snapshot, bound, lives, remembered)
     unknown += [(str(snapshot.place), hidden)] if hidden else []
     return Users(
         users=tuple(users),
@@ -233,6 +232,15 @@ def _beginning(
             yield SnapshotUserPart(job_id=job_id, place=None, why=why)
 
 
+def _bound(
+    jobs: Iterable[str], checkpoints: Iterable[Checkpoint], lives: Lives
+) -> dict[str, list[Checkpoint]]:
+    """Return the jobs that begin with their first origin again, each with its checkpoints."""
+    by_id = grouped(checkpoints, lambda each: str(each.job_id))
+    found = ((each, by_id.get(each, [])) for each in sorted(jobs))
+    return {job_id: own for job_id, own in found if not _recovers(job_id, own, lives)}
+
+
 def _recovers(job_id: str, own: Iterable[Checkpoint], lives: Lives) -> bool:
     ids = {each.checkpoint_id for each in own if each.directory is not None}
     facts = lives.newest_of(job_id)
@@ -243,14 +251,14 @@ def _recovers(job_id: str, own: Iterable[Checkpoint], lives: Lives) -> bool:
 def _forgotten(
     snapshot: Snapshot, bound: Mapping[str, Sequence[Checkpoint]], lives: Lives
 ) -> Iterator[tuple[str, str]]:
-    """Yield the jobs that Flink shows restored from their own: they may have failed over.
+    """Yield the living jobs that Flink shows restored from their own: they may have failed over.
 
     What was stored after its run had begun, none began with; nor with what it made itself.
     """
     stored_at = None if snapshot.checkpoint is None else snapshot.checkpoint.modified_at
     maker = None if snapshot.maker is None else snapshot.maker[0]
-    for job_id, own in bound.items():
-        facts = lives.newest_of(job_id)
+    for job_id in (each for each in lives.living if each in bound):
+        facts, own = lives.newest_of(job_id), bound[job_id]
         homes = {*lives.directories.get(job_id, ()), *(e.directory for e in own if e.directory)}
         restored = [each.restored.external_path for each in facts if each.restored]
         places = places_of(restored, lives.aliases)
@@ -262,3 +270,23 @@ def _forgotten(
             and job_id != maker
         ):
             yield f"job {job_id}", _FORGOTTEN
+
+
+_RESTORED_BEFORE = (
+    "an earlier cycle saw it restored from the snapshot, and it may begin with that again: ask its"
+    " cluster and its HA metadata, or declare with --ended-job that it is over"
+)
+
+
+def _restored_before(
+    snapshot: Snapshot, bound: Collection[str], lives: Lives, remembered: Iterable[RememberedJob]
+) -> Iterator[tuple[str, str]]:
+    """Yield the jobs that earlier cycles saw restored from a snapshot, and that may live (R43)."""
+    for record in remembered:
+        places, job_id = places_of(record.restored, lives.aliases), record.job_id
+        if (
+            any(is_same(place, snapshot.place) for place in places)
+            and not lives.is_ended(job_id)
+            and job_id in bound
+        ):
+            yield f"job {job_id}", _RESTORED_BEFORE

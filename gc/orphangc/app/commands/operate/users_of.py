@@ -17,7 +17,7 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import flink_clusters, ha_metadata
+from orphangc.app.wiring.compose import flink_clusters, ha_metadata, state_of
 from orphangc.app.wiring.searched_places import storage_search
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
@@ -27,6 +27,7 @@ from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.ended_jobs import Lives
 from orphangc.collect.observe.observation import reported_checkpoints
 from orphangc.collect.observe.reported import named_as_a_whole
+from orphangc.collect.world.recalling import recalled
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.memory.remembered import WorldMemory
@@ -45,7 +46,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
 
     Raises:
         SettingsError: A place is invalid, there is no snapshot, or its storage root is unknown.
-        RefusedError: The snapshot cannot be read.
+        RefusedError: The snapshot, or what earlier cycles left, cannot be read.
         StorageUnreachableError: A storage root cannot be listed.
     """
     asked = absolute(snapshot).rstrip("/").removesuffix(f"/{METADATA_NAME}")
@@ -56,23 +57,31 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     place = canonical(asked, settings.aliases)
     for root in settings.own_places:
         place = spelled_in(root, place)
+    before = recalled(state_of(settings))
+    if before.memory_problem is not None:
+        raise RefusedError(before.memory_problem)
     own = _read_snapshot(place, reader)
     with shown_progress() as progress:
         sources = Sources(
             bases=[open_storage(each) for each in settings.own_places],
             clusters=flink_clusters(settings),
             holders=ha_metadata(settings),
-            search=storage_search(settings, None, WorldMemory(), ()),
+            search=storage_search(settings, None, before.memory, ()),
             reader=reader,
         )
         world = read_world(sources, settings, progress)
-    found = _found(own, world, settings, reader)
+    found = _found(own, world, settings, reader, memory=before.memory)
     resources = resources_by_job((e.job_id, e.name) for facts in world.held for e in facts.names)
     return _document(own, found, settings, world.bases, resources=resources)
 
 
 def _found(
-    own: Snapshot, world: SnapshotWorld, settings: StorageRootSettings, reader: CheckpointReader
+    own: Snapshot,
+    world: SnapshotWorld,
+    settings: StorageRootSettings,
+    reader: CheckpointReader,
+    *,
+    memory: WorldMemory,
 ) -> Users:
     elsewhere = reported_checkpoints(
         (*world.before, *world.after),
@@ -101,6 +110,7 @@ def _found(
             aliases=settings.aliases,
         ),
         named=named_as_a_whole((*world.before, *world.after), world.held, settings),
+        remembered=memory.jobs,
         weighing=Weighing(open_storage),
     )
 
