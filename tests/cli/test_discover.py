@@ -161,6 +161,27 @@ def test_a_job_that_only_a_resource_names_is_collected(kubernetes, running, tmp_
     assert all(each.exists() for each in running.live)
 
 
+@pytest.mark.ci
+def test_a_job_manager_that_failed_blocks_all_until_it_is_mended_or_its_resource_is_gone(
+    kubernetes, running, tmp_path
+) -> None:
+    """It may run any job (R11); what is logged says what lifts that, and that does."""
+    with RestServer(flink(running.job, completed=8)) as server:
+        kubernetes.operate(resource(running, port_of(server)))
+        status = a_status("b" * 32, "RECONCILING", jobManagerDeploymentStatus="ERROR")
+        failed = {"execution.checkpointing.dir": f"file://{running.bed.root}", "rest.port": "1"}
+        kubernetes.operate(a_deployment("billing", failed, status=status))
+        config = configured(tmp_path, {**at_once(tmp_path, running)})
+        ran = run("run", "--config", config)
+        assert blocks(tmp_path) == {"gate_not_seen"}
+        (blocked,) = (line for line in ran.err.splitlines() if '"job.blocked"' in line)
+        assert "http://127.0.0.1:1: " in json.loads(blocked)["reason"]
+        assert "delete its FlinkDeployment" in json.loads(blocked)["advice"]
+        kubernetes.objects["flinkdeployments"].pop("billing")
+        run("run", "--config", config)
+    assert blocks(tmp_path) == set()
+
+
 def at_once(folder: Path, story: Story) -> dict[str, Any]:
     """Return the settings by hand: margins of a test, and nothing of the world."""
     return {

@@ -131,8 +131,9 @@ held_by_ha: A job is suspended, not over
     Resume the job and name its cluster with --flink-rest; if it is over for good, delete its Flink
     resource or its HA metadata first: a statement alone does not outweigh them.
 gate_not_seen: Flink or its metadata did not answer during the whole listing
-    Make sure that every --flink-rest endpoint, --kubernetes-ha namespace and --zookeeper-ha answers
-    for the whole time of the listing, and plan again.
+    Make sure that what the message names answers for the whole time of the listing, and plan
+    again. A cluster that starts or failed may run any job: mend it or, if it is gone for good,
+    delete its FlinkDeployment, or stop naming it.
 not_quiet (waits): An ended job's directory still changes
     Wait until nothing has changed in the directory for the quiet period; if something keeps
     changing it, the job is not over.
