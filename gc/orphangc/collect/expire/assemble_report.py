@@ -195,9 +195,8 @@ def _checkpoint_part(fate: CheckpointFate, size: int) -> LineageCheckpointPart:
     maker = lineage.job_at(checkpoint.place)
     restored = {
         job.job_id
-        for edge in lineage.continuations
-        if edge.checkpoint == checkpoint.uri
-        and (job := lineage.job_of_place.get(edge.newer)) is not None
+        for edge in lineage.restored_by(checkpoint.uri)
+        if (job := lineage.job_of_place.get(edge.newer)) is not None
     }
     return LineageCheckpointPart.like(
         checkpoint,

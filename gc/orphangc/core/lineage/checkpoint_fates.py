@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -175,12 +175,32 @@ class RetentionFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Common:
+    """What all checkpoints of a lineage are judged by, found once."""
+
+    lineage: Lineage
+    policy: RetentionPolicy
+
+    @cached_property
+    def lasting(self) -> frozenset[int]:
+        """Return the identities of the checkpoints that do not go with their job."""
+        known = self.lineage.checkpoints
+        return frozenset(id(e) for e in known if _lasts(e, self.lineage, self.policy))
+
+    @cached_property
+    def doubts(self) -> dict[str, str | None]:
+        """Return why each job may not go on, ``None`` if it does, by its key."""
+        return {e.key: _doubt_about(e, self.lineage, self.policy) for e in self.lineage.jobs}
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Case:
     checkpoint: LineageCheckpoint
     job: LineageJob
     lineage: Lineage
     facts: RetentionFacts
     policy: RetentionPolicy
+    common: _Common
 
     @cached_property
     def is_dead(self) -> bool:
@@ -204,7 +224,7 @@ class _Case:
     def stand_ins(self) -> tuple[LineageCheckpoint, ...]:
         """Return the checkpoints that may stand for it, and do not go with their job."""
         found = self.lineage.stand_ins(self.checkpoint)
-        return tuple(e for e in found if _lasts(e, self.lineage, self.policy))
+        return tuple(each for each in found if id(each) in self.common.lasting)
 
 
 def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[CheckpointFate, ...]:
@@ -216,9 +236,7 @@ def fates_of(lineages: Iterable[Lineage], facts: RetentionFacts) -> tuple[Checkp
         names=frozenset[str]().union(*(each.names for each in known)),
         unclear=facts.unclear.union(*living, _recurring(known)),
     )
-    return tuple(
-        _fate(checkpoint, lineage, facts) for lineage in known for checkpoint in lineage.checkpoints
-    )
+    return tuple(fate for lineage in known for fate in _fates(lineage, facts))
 
 
 def _recurring(lineages: Iterable[Lineage]) -> frozenset[str]:
@@ -229,17 +247,20 @@ def _recurring(lineages: Iterable[Lineage]) -> frozenset[str]:
 _Said = tuple[RetentionReason, str]
 
 
-def _fate(checkpoint: LineageCheckpoint, lineage: Lineage, facts: RetentionFacts) -> CheckpointFate:
-    job = lineage.job_at(checkpoint.place)
-    case = _Case(
-        checkpoint=checkpoint,
-        job=job or _NO_JOB,
-        lineage=lineage,
-        facts=facts,
-        policy=facts.policy or _NO_POLICY,
-    )
-    reason, why = next(said for rule in RULES if (said := rule(case)) is not None)
-    return CheckpointFate(checkpoint=checkpoint, lineage=lineage, reason=reason, why=why)
+def _fates(lineage: Lineage, facts: RetentionFacts) -> Iterator[CheckpointFate]:
+    policy = facts.policy or _NO_POLICY
+    common = _Common(lineage=lineage, policy=policy)
+    for checkpoint in lineage.checkpoints:
+        case = _Case(
+            checkpoint=checkpoint,
+            job=lineage.job_at(checkpoint.place) or _NO_JOB,
+            lineage=lineage,
+            facts=facts,
+            policy=policy,
+            common=common,
+        )
+        reason, why = next(said for rule in RULES if (said := rule(case)) is not None)
+        yield CheckpointFate(checkpoint=checkpoint, lineage=lineage, reason=reason, why=why)
 
 
 _NO_JOB = LineageJob(key="", job_id="", places=(), state=JobState.UNKNOWN)
@@ -262,9 +283,9 @@ def _origin(case: _Case) -> _Said | None:
     Without HA metadata a lost JobManager starts from the first origin again, whatever the job has
     completed since: of one that sources show, ``held_checkpoints`` asks that.
     """
-    for edge in case.lineage.continuations:
+    for edge in case.lineage.restored_by(case.checkpoint.uri):
         job = case.lineage.job_of_place.get(edge.newer)
-        if edge.checkpoint != case.checkpoint.uri or job is None:
+        if job is None:
             continue
         is_stated = edge.source is ContinuationSource.STATEMENT and not job.is_over
         if _needs_origin(job, case.lineage) or (is_stated and not job.recovers_from_its_own):
@@ -275,21 +296,18 @@ def _origin(case: _Case) -> _Said | None:
 def _hidden_origin(case: _Case) -> _Said | None:
     """A job may be started from it again: no cycle saw what that one began with (R43)."""
     stored_at, hidden = case.checkpoint.stored_at, case.facts.hidden
-    for job in hidden:
-        if job.key != case.job.key and (stored_at is None or stored_at <= job.until):
-            count = f" (one of {len(hidden)} such jobs)" if len(hidden) > 1 else ""
-            return (
-                RetentionReason.ORIGIN_UNKNOWN,
-                f"job {job.job_id}{count} may begin with it again",
-            )
-    return None
+    youngest = next((each for each in hidden if each.key != case.job.key), None)
+    if youngest is None or (stored_at is not None and stored_at > youngest.until):
+        return None
+    count = f" (one of {len(hidden)} such jobs)" if len(hidden) > 1 else ""
+    return (RetentionReason.ORIGIN_UNKNOWN, f"job {youngest.job_id}{count} may begin with it again")
 
 
 def _needs_origin(job: LineageJob, lineage: Lineage) -> bool:
     """Return whether a job may live, and has no checkpoint that stands without its origin."""
     if job.is_over:
         return False
-    has_own = any(e.place in job.places and e.is_restorable for e in lineage.checkpoints)
+    has_own = any(each.is_restorable for each in lineage.of_job(job))
     return not (has_own and job.is_self_sustained)
 
 
@@ -404,7 +422,7 @@ def _without_successor(case: _Case) -> _Said | None:
     """No proven job was restored from it, or from a later point of its run (R41)."""
     if case.is_meant or case.is_dead:
         return None
-    doubts = {job.key: _doubt_about(job, case.lineage, case.policy) for job in case.heirs}
+    doubts = case.common.doubts
     proven = [job for job in case.heirs if doubts[job.key] is None]
     if not proven:
         return RetentionReason.NO_SUCCESSOR, _why_unproven(case, doubts)
@@ -444,8 +462,7 @@ def _doubt_about(job: LineageJob, lineage: Lineage, policy: RetentionPolicy) -> 
     is_running = job.state is JobState.RUNNING and job.is_running_throughout and not job.is_over
     if not is_running:
         return "it was not RUNNING both before and after the listing"
-    own = [each for each in lineage.checkpoints if each.place in job.places]
-    newest = max(own, key=lambda each: each.order, default=None)
+    newest = max(lineage.of_job(job), key=lambda each: each.order, default=None)
     if newest is None or newest.stored_at is None or job.started_at is None:
         return "what it has stored since its start is not known"
     if not newest.is_restorable:
@@ -469,8 +486,9 @@ def _goes_on_under_its_name(
         return True
     stated = {
         edge.newer
-        for edge in lineage.continuations
-        if edge.source is ContinuationSource.STATEMENT and edge.older in job.places
+        for place in job.places
+        for edge in lineage.led_from(place)
+        if edge.source is ContinuationSource.STATEMENT
     }
     successors = [each for each in heirs if stated & set(each.places)]
     names = {name for each in (job, *successors) for name in each.resources}

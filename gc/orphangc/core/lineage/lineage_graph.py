@@ -123,12 +123,12 @@ class Lineage:
             return known[0]
         return self.checkpoints[0].uri if self.checkpoints else ""
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """Return every name that a person may use: resources, and job ids."""
         return frozenset[str]().union(*(job.names for job in self.jobs)) | {self.name}
 
-    @property
+    @cached_property
     def is_over(self) -> bool:
         """Return whether every job of it is proven to be over."""
         return bool(self.jobs) and all(job.is_over for job in self.jobs)
@@ -161,11 +161,7 @@ class Lineage:
         A job that another one was restored from had this one's state in all that it wrote. Of an
         id that comes back it is not known which run was, and a newer job of one continued nothing.
         """
-        own = self._runs[checkpoint.place]
-        edges = self._restores.get(own, ())
-        first = {self._key_of(edge.newer) for edge in edges if self._covers(edge, checkpoint)}
-        found = reached(first, lambda e: () if self._may_differ(e) else self._hops.get(e, ()))
-        return frozenset(found - {own})
+        return self._heirs[checkpoint]
 
     def may_be_continued_by(self, checkpoint: LineageCheckpoint) -> tuple[LineageJob, ...]:
         """Return the jobs that may have continued a checkpoint, by whatever edge.
@@ -173,45 +169,96 @@ class Lineage:
         Not by one that shows a restore from an older point of the same run.
         """
         own = {checkpoint.place, *self._places_of(self._runs[checkpoint.place])}
+        shared = (each for place in own for each in self._savepoints_of.get(place, ()))
         first = {
             edge.newer
-            for edge in self.continuations
-            if (edge.older in own or self._shares_maker(edge.older, own))
-            and not self._is_from_before(edge, checkpoint)
+            for place in {*own, *shared}
+            for edge in self.led_from(place)
+            if not self._is_from_before(edge, checkpoint)
         }
         keys = {self._key_of(place) for place in reached(first, self._after_place) - own}
         return tuple(job for job in self.jobs if job.key in keys)
 
     def stand_ins(self, checkpoint: LineageCheckpoint) -> tuple[LineageCheckpoint, ...]:
-        """Return what may stand for a checkpoint, itself included.
+        """Return what may stand for a checkpoint, itself included, in any order.
 
         That is what its run completed after it and a job continued, and what that job completed.
         """
         heirs = self.continued_by(checkpoint)
-        own = self._runs[checkpoint.place]
-        return tuple(
+        own = (
             each
-            for each in self.checkpoints
+            for each, others in self._made_by.get(self._runs[checkpoint.place], ())
             if each.uri == checkpoint.uri
-            or (run := self._runs[each.place]) in heirs
-            or (run == own and _is_before(checkpoint, each) and self.continued_by(each) & heirs)
+            or (_is_before(checkpoint, each) and not heirs.isdisjoint(others))
         )
+        return (*own, *(each for run in heirs for each, _ in self._made_by.get(run, ())))
 
-    @property
+    def of_job(self, job: LineageJob) -> list[LineageCheckpoint]:
+        """Return the checkpoints in a job's own directories."""
+        return [each for place in job.places for each in self._at.get(place, ())]
+
+    def restored_by(self, uri: str) -> Sequence[Continuation]:
+        """Return the edges that show a restore from a checkpoint."""
+        return self._shown.get(uri, ())
+
+    def led_from(self, place: str) -> Sequence[Continuation]:
+        """Return the edges that lead from a place."""
+        return self._leading.get(place, ())
+
+    @cached_property
     def last_jobs(self) -> tuple[LineageJob, ...]:
         """Return the jobs that no other one continued; all jobs if each one was continued."""
-        last = (
-            job
-            for job in self.jobs
-            if {self._key_of(place) for place in reached(job.places, self._after_place)}
-            & self._jobs.keys()
-            == {job.key}
-        )
-        return tuple(last) or self.jobs
+        return tuple(job for job in self.jobs if self._is_last(job)) or self.jobs
+
+    def _is_last(self, job: LineageJob) -> bool:
+        """Return whether no place leads from a job to another one: beyond that none is asked."""
+
+        def after(place: str) -> Collection[str]:
+            is_of_another = self._key_of(place) in self._jobs.keys() - {job.key}
+            return () if is_of_another else self._after_place(place)
+
+        found = {self._key_of(place) for place in reached(job.places, after)}
+        return found & self._jobs.keys() == {job.key}
 
     @cached_property
     def _by_uri(self) -> dict[str, LineageCheckpoint]:
         return {each.uri: each for each in self.checkpoints}
+
+    @cached_property
+    def _at(self) -> dict[str, list[LineageCheckpoint]]:
+        return grouped(self.checkpoints, lambda each: each.place)
+
+    @cached_property
+    def _shown(self) -> dict[str, list[Continuation]]:
+        return grouped(self.continuations, lambda edge: edge.checkpoint)
+
+    @cached_property
+    def _leading(self) -> dict[str, list[Continuation]]:
+        """Edges by the place that they lead from."""
+        return grouped(self.continuations, lambda edge: edge.older)
+
+    @cached_property
+    def _savepoints_of(self) -> dict[str, set[str]]:
+        """Savepoints that may have been taken of a job, by each place that is said of it."""
+        taken = self._taken.items()
+        return sets_of((edge.older, place) for place, edges in taken for edge in edges)
+
+    @cached_property
+    def _heirs(self) -> dict[LineageCheckpoint, frozenset[str]]:
+        """Keys of the jobs that surely continued each checkpoint."""
+        return {each: self._heirs_of(each) for each in self.checkpoints}
+
+    def _heirs_of(self, checkpoint: LineageCheckpoint) -> frozenset[str]:
+        own = self._runs[checkpoint.place]
+        edges = self._restores.get(own, ())
+        first = {self._key_of(edge.newer) for edge in edges if self._covers(edge, checkpoint)}
+        found = reached(first, lambda e: () if self._may_differ(e) else self._hops.get(e, ()))
+        return frozenset(found - {own})
+
+    @cached_property
+    def _made_by(self) -> dict[str, list[tuple[LineageCheckpoint, frozenset[str]]]]:
+        """Checkpoints with their heirs, by what made them."""
+        return grouped(self._heirs.items(), lambda each: self._runs[each[0].place])
 
     @cached_property
     def _jobs(self) -> dict[str, LineageJob]:
@@ -346,10 +393,6 @@ class Lineage:
     def _after_place(self, place: str) -> Collection[str]:
         return self._after.get(place, ())
 
-    def _shares_maker(self, savepoint: str, places: Collection[str]) -> bool:
-        """Return whether a savepoint may have been taken of a job that has one of some places."""
-        return any(edge.older in places for edge in self._taken.get(savepoint, ()))
-
 
 def _is_before(one: LineageCheckpoint, other: LineageCheckpoint) -> bool:
     if one.stored_at is None or other.stored_at is None:
@@ -411,6 +454,7 @@ class _Joined:
     def top(self, place: str) -> str:
         above = self._above.setdefault(place, place)
         while above != place:
+            self._above[place] = self._above[above]  # half of the way the next time
             place, above = above, self._above[above]
         return place
 

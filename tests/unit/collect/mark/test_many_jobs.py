@@ -1,6 +1,5 @@
 """Four times as many jobs take about four times as long: no job asks what concerns all others."""
 
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -17,6 +16,7 @@ from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.ports import StoreTime
 from orphangc.ports.engine import Listed
 from support.builders import BASE, T0, a_checkpoint, a_cluster, a_root, some_facts
+from support.calls import calls_of
 
 FEW, MANY = 20, 80
 
@@ -57,23 +57,6 @@ def facts_of(job: JobId):
     """Return what the cluster of a job shows of it."""
     own = (a_checkpoint(n, external_path=f"{BASE}/{job}/chk-{n}") for n in (43, 42))
     return some_facts(job, checkpoints=tuple(own))
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """Return how many functions are called in some work: a time that no other process changes."""
-    called = 0
-
-    def count(_frame: object, event: str, _arg: object) -> None:
-        nonlocal called
-        called += event in {"call", "c_call"}
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return called
 
 
 def marked(seen: Observation) -> Mark:
