@@ -117,8 +117,10 @@ def users_of(
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unnamed = [maker] if isinstance(maker, SnapshotUserPart) else []
     bound = _bound({*lives.living, *(each.job_id for each in remembered)}, read, lives)
+    known = {each.job_id for each in users}
     for user in (*unnamed, *_beginning(snapshot, bound, lives)):
-        if user.job_id not in {each.job_id for each in users}:
+        if user.job_id not in known:
+            known.add(user.job_id)
             users.append(user)
     users += _pinning(snapshot, named)
     hidden = hidden_origin_problem(lives.after)

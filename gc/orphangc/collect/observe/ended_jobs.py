@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 
-from flinkstate.places.locations import Alias, Location, place_of
+from flinkstate.places.locations import Alias, Location, place_of, places_of
 from orphangc.core.cluster.ha_facts import Hold, lacks_its_own
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts, comes_back
 from orphangc.core.cluster.job_status import JobStatus
-from orphangc.core.cluster.placement import home_of, job_answers
+from orphangc.core.cluster.placement import JobAnswer, home_of, job_answers
 from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.groups import grouped
 from orphangc.core.model.types import JobId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Lives:
     """Statements of Flink and the operator about the lives of jobs.
 
@@ -35,7 +37,7 @@ class Lives:
     directories: Mapping[str, Sequence[Location]] = field(default_factory=dict)
     aliases: Sequence[Alias] = ()
 
-    @property
+    @cached_property
     def living(self) -> tuple[str, ...]:
         """Return the ids of all jobs that Flink reports, or reported, alive."""
         facts = [each for cluster in (*self.before, *self.after) for each in cluster.jobs.values()]
@@ -43,7 +45,7 @@ class Lives:
 
     def is_ended(self, job_id: str) -> bool:
         """Return whether a job is known to be over, by the rule that evidence uses too."""
-        before, after = _of(job_id, self.before), _of(job_id, self.after)
+        before, after = self._before.get(job_id, []), self._after.get(job_id, [])
         is_placed = self._are_answers_placed(job_id)
         status = JobStatus(
             before=[each for each in before if is_placed or not each.is_globally_terminal],
@@ -59,27 +61,44 @@ class Lives:
     def _are_answers_placed(self, job_id: str) -> bool:
         """Return whether some answer surely concerns each directory of a job id (decision 20)."""
         own = {str(place): (place,) for place in self.directories.get(job_id, ())}
-        answers = job_answers(self.before, self.after).get(JobId(job_id), ())
+        answers = self._answers.get(JobId(job_id), ())
         homes = [home_of(answer, own, self.aliases) for answer in answers]
         return own.keys() <= {key for home in homes if home.is_proven for key in home.keys}
 
     def holds_of(self, job_id: str) -> tuple[Hold, ...]:
         """Return what holds a job, or held it."""
-        return tuple(each for each in self.holds if each.job_id == job_id)
+        return tuple(self._holds.get(job_id, ()))
 
     def facts_of(self, job_id: str) -> tuple[JobFacts, ...]:
         """Return all answers of Flink about a living job, the oldest first."""
-        facts = (*_of(job_id, self.before), *_of(job_id, self.after))
+        facts = (*self._before.get(job_id, ()), *self._after.get(job_id, ()))
         return tuple(each for each in facts if not each.is_globally_terminal)
 
     def newest_of(self, job_id: str) -> tuple[JobFacts, ...]:
         """Return only the newest answers of those."""
-        after = [each for each in _of(job_id, self.after) if not each.is_globally_terminal]
+        after = [e for e in self._after.get(job_id, ()) if not e.is_globally_terminal]
         return tuple(after) or self.facts_of(job_id)
 
+    @cached_property
+    def _before(self) -> dict[str, list[JobFacts]]:
+        return _by_job(self.before)
 
-def _of(job_id: str, clusters: Iterable[ClusterFacts]) -> list[JobFacts]:
-    return [each for cluster in clusters for each in cluster.jobs.values() if each.job_id == job_id]
+    @cached_property
+    def _after(self) -> dict[str, list[JobFacts]]:
+        return _by_job(self.after)
+
+    @cached_property
+    def _answers(self) -> Mapping[JobId, Sequence[JobAnswer]]:
+        return job_answers(self.before, self.after)
+
+    @cached_property
+    def _holds(self) -> dict[str, list[Hold]]:
+        return grouped(self.holds, lambda each: str(each.job_id))
+
+
+def _by_job(clusters: Iterable[ClusterFacts]) -> dict[str, list[JobFacts]]:
+    facts = (each for cluster in clusters for each in cluster.jobs.values())
+    return grouped(facts, lambda each: str(each.job_id))
 
 
 def unread_of(lives: Lives, checkpoints: Sequence[Checkpoint]) -> Iterator[tuple[str, str]]:
@@ -87,11 +106,12 @@ def unread_of(lives: Lives, checkpoints: Sequence[Checkpoint]) -> Iterator[tuple
 
     These are living jobs, and suspended ones that only HA metadata shows.
     """
-    folders, aliases = {checkpoint.folder for checkpoint in checkpoints}, lives.aliases
+    folders, aliases = grouped(checkpoints, lambda each: each.folder), lives.aliases
+    by_id = grouped(checkpoints, lambda each: str(each.job_id))
     for job_id in lives.living:
-        facts = lives.facts_of(job_id)
+        facts, own = lives.facts_of(job_id), by_id.get(job_id, [])
         latest = _first_latest(facts)
-        if latest is not None and latest > _newest_read(job_id, facts, checkpoints, aliases):
+        if latest is not None and latest > _newest_read(facts, own, folders, aliases):
             reason = (
                 f"Flink says that it has completed checkpoint {latest}, which is not among the"
                 " checkpoints that were read: add its place with --extra-root, or say with --alias"
@@ -103,8 +123,8 @@ def unread_of(lives: Lives, checkpoints: Sequence[Checkpoint]) -> Iterator[tuple
             if origin is not None:
                 yield f"job {job_id}", origin
     for job_id in sorted({each.job_id for each in lives.holds} - set(lives.living)):
-        own = {each.checkpoint_id for each in checkpoints if each.job_id == job_id}
-        if lacks_its_own(lives.holds_of(job_id), own):
+        ids = {each.checkpoint_id for each in by_id.get(job_id, ())}
+        if lacks_its_own(lives.holds_of(job_id), ids):
             reason = (
                 "only HA metadata shows it, and no checkpoint that this names was read: it may"
                 " begin with any snapshot; add their place with --extra-root, or ask Flink with"
@@ -123,32 +143,26 @@ def _first_latest(facts: Iterable[JobFacts]) -> int | None:
 
 
 def _newest_read(
-    job_id: str,
     facts: Iterable[JobFacts],
-    checkpoints: Iterable[Checkpoint],
+    own: Iterable[Checkpoint],
+    by_folder: Mapping[Location, Sequence[Checkpoint]],
     aliases: Sequence[Alias],
 ) -> int:
     """Return the id of the newest checkpoint of a job that was read, -1 if none was.
 
     It is in the job's directory, or where Flink reports a checkpoint of the job.
+
+    Args:
+        own: Those of its id.
     """
-    reported = {
-        place_of(shown.external_path, aliases)
-        for facts in facts
-        for shown in facts.checkpoints
-        if not shown.is_savepoint
-    }
-    ids = [
-        checkpoint.checkpoint_id
-        for checkpoint in checkpoints
-        if not checkpoint.is_savepoint
-        and (checkpoint.job_id == job_id or checkpoint.folder in reported)
-    ]
-    return max(ids, default=-1)
+    shown = (each for job in facts for each in job.checkpoints if not each.is_savepoint)
+    places = places_of((each.external_path for each in shown), aliases)
+    found = (*own, *(each for place in places for each in by_folder.get(place, ())))
+    return max((each.checkpoint_id for each in found if not each.is_savepoint), default=-1)
 
 
 def _unread_origin(
-    facts: JobFacts, folders: Iterable[Location], aliases: Sequence[Alias]
+    facts: JobFacts, folders: Collection[Location], aliases: Sequence[Alias]
 ) -> str | None:
     if facts.restored is None or not facts.has_nothing_since:
         return None
