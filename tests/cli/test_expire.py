@@ -38,8 +38,8 @@ from orphangc.adapters.files.state_files import LocalStateFiles
 from orphangc.adapters.open import open_state_files
 from orphangc.app.render.advice import LIFT_HALT, condition_advice
 from orphangc.app.runner import lineages
-from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.run_root import _ScheduledRun
+from orphangc.app.runner.sweep_plan import lock_folder
 from orphangc.app.wiring.clock import this_process
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.quarantine import expired_records, expiry, quarantine

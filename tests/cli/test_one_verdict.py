@@ -133,7 +133,7 @@ def test_a_run_says_what_comes_next_of_what_it_ran(story, monkeypatch) -> None:
         asked.append(path)
         return load_and_discover(path, **options)
 
-    monkeypatch.setattr("orphangc.app.runner.run_all.load_and_discover", once)
+    monkeypatch.setattr("orphangc.app.runner.run_root.load_and_discover", once)
     assert "Next: " in Configured.of(story).run("--output", "table").out
     assert len(asked) == 1
 

@@ -17,7 +17,7 @@ from cli.stories import ENDED, Story, make_story
 from cli.stories_on_s3 import JOB_ID, S3Story, requests_to
 from flinkstate.files import mounts
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.app.runner import run_all as running
+from orphangc.app.runner import run_root as running
 from orphangc.app.wiring import searched_places
 from orphangc.collect.observe import observation
 

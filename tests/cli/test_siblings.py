@@ -10,7 +10,7 @@ from cli.helpers import DAY, Ran, run
 from cli.scheduled import Configured, results, settings_of, swept
 from cli.stories import Story
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.app.runner import run_all as running
+from orphangc.app.runner import run_root as running
 
 ROOTS = 5
 CHECKPOINTS = 2 + ROOTS - 1

@@ -13,7 +13,6 @@ from orphangc.app.cli import (
     checkpoint_commands,
     collect_commands,
     dependency_commands,
-    discover_commands,
     operate_commands,
     retention_commands,
     scheduled_commands,
@@ -31,9 +30,8 @@ COMMANDS = (
     dependency_commands,
     scheduled_commands,
     operate_commands,
-    world_commands,
     retention_commands,
-    discover_commands,
+    world_commands,
 )
 """Modules that register commands, in the order in which the help shows them."""
 

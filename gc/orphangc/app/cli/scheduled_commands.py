@@ -27,18 +27,18 @@ def run(
 ) -> None:
     """Run every configured storage root once: plan, then act as far as its mode allows."""
     from orphangc.app.config.load import chosen_roots
-    from orphangc.app.runner import run_all
+    from orphangc.app.runner import run_root
 
-    configuration = run_all.loaded(config, is_remembered=True, is_child=child)
+    configuration = run_root.loaded(config, is_remembered=True, is_child=child)
     chosen = chosen_roots(configuration, only)
-    records, code = run_all.run_configured(configuration, chosen, is_child=child)
+    records, code = run_root.run_configured(configuration, chosen, is_child=child)
     if is_signal(code):
-        complain(f"interrupted: {run_all.interrupted(records)}")
+        complain(f"interrupted: {run_root.interrupted(records)}")
     if is_json(output):
         print_json([record.model_dump(mode="json") for record in records])
     else:
-        print_tables(run_all.record_tables(records))
-        print_steps(run_all.steps_after(records, chosen, config))
+        print_tables(run_root.record_tables(records))
+        print_steps(run_root.steps_after(records, chosen, config))
     if code != ExitCode.DONE:
         raise typer.Exit(code)
 
@@ -60,7 +60,7 @@ def records(
 ) -> None:
     """Print the records of earlier runs as JSON, for the daemon."""
     from orphangc.app.config.load import chosen_roots
-    from orphangc.app.runner.run_all import keep_records, known_records, loaded
+    from orphangc.app.runner.run_root import keep_records, known_records, loaded
 
     chosen = chosen_roots(loaded(config), only)
     if keep:

@@ -13,12 +13,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from orphangc import __version__
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.status.status_store import StatusStore
-from orphangc.app.web.pages.lineage_pages import ReadPagePart
 from orphangc.app.web.pages.routes import pages_of
-from orphangc.app.web.probes import probes_of
-from orphangc.app.web.problem_documents import PROBLEM_TYPE, install_problems
-from orphangc.app.web.rest import rest_of
-from orphangc.app.web.security import Guarded
+from orphangc.app.web.pages.run_pages import ReadPagePart
+from orphangc.app.web.problem_documents import PROBLEM_TYPE, Guarded, install_problems
+from orphangc.app.web.rest import probes_of, rest_of
 
 _NO_TELEMETRY: TelemetryConfig = {
     "auto_configure": False,

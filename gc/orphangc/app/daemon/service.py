@@ -21,8 +21,7 @@ from orphangc.app.config.configuration import Configuration, HttpSettings
 from orphangc.app.config.load import load_configuration, overriding
 from orphangc.app.console.verbosity import asked
 from orphangc.app.daemon.http_app import create_app
-from orphangc.app.daemon.scheduler import Daemon
-from orphangc.app.daemon.workers import Children
+from orphangc.app.daemon.scheduler import Children, Daemon
 from orphangc.app.status.status_store import StatusStore
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics import Metrics

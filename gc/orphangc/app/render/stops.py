@@ -1,21 +1,25 @@
-"""What stops a job of a plan, of a record or of a cycle, with the advice about it."""
+"""A job as every table and page shows it, and what stops it, with the advice about that."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
+from orphangc.app.console.text import id_ranges
 from orphangc.app.render.advice import Advice, condition_advice, guard_advice
+from orphangc.app.render.reason_groups import STATE_TEXT, ByKind, by_kind
 from orphangc.app.render.shown_names import JobNames, name_of
-from orphangc.core.documents.plan import JobPart
+from orphangc.core.documents.plan import JobPart, Tally
 from orphangc.core.documents.run_record import JobRecord
 from orphangc.core.groups import grouped
 from orphangc.core.model.codes import WORLD_CONDITIONS
+from orphangc.core.model.tallies import Cell
 
 if TYPE_CHECKING:  # the status page loads no Arrow
     from orphangc.core.decision.judge import Judgement
+
 
 Judged = JobPart | JobRecord
 """A job in a plan, or in the record of a run."""
@@ -135,3 +139,27 @@ def stops(jobs: Iterable[Judged], names: JobNames | None = None) -> tuple[Stop, 
 def widest(jobs: Iterable[Judged], names: JobNames | None = None) -> Stop:
     """Return what stops the most jobs, of which one is stopped at least."""
     return max(stops(jobs, names), key=lambda each: len(each.jobs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownJob(ByKind):
+    """A job of a plan, or of the record of a run, with what is stored of it."""
+
+    part: Judged
+    name: str
+    fate: Fate
+    state: str
+    retained: str
+
+    @classmethod
+    def of(cls, job: Judged, found: Iterable[Tally | Cell], **more: Any) -> Self:
+        """Return the view of a job."""
+        return cls(
+            part=job,
+            name=name_of(job),
+            fate=fate_of(job),
+            state="" if job.state is None else STATE_TEXT[job.state],
+            retained=id_ranges(job.retained_checkpoint_ids),
+            kinds=by_kind(found),
+            **more,
+        )

@@ -20,7 +20,7 @@ from flinkstate.tables.checkpoint_view import (
 )
 from flinkstate.text.shown_text import human_bytes
 from orphangc.app.console.checkpoint_host import HOST
-from orphangc.app.render.plan.stacked_bars import spans
+from orphangc.app.render.reason_groups import spans
 from orphangc.app.render.template_environment import report
 
 _LIMITS = {"limit_operators": 50, "limit_states": 2000, "limit_files": 200, "limit_subtasks": 200}

@@ -1,23 +1,25 @@
-"""``sweep``: carries out a plan, of objects or of ``expire``."""
+"""``sweep``: carries out a plan, of objects or of ``expire``, while it holds the lock."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.earlier_storage import planned_storage
+from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.temporary_rows import temporary_space
-from orphangc.app.config.validate import settings_from
+from orphangc.app.config.validate import check_outside, settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.runner.held_plan import HeldPlan, held_lock
-from orphangc.app.telemetry.audit_log import log_stops
-from orphangc.app.telemetry.logs import run_named
-from orphangc.app.wiring.clock import now
+from orphangc.app.telemetry.audit_log import Audited, log_stops
+from orphangc.app.telemetry.logs import audit_file, audit_log, run_named
+from orphangc.app.wiring.clock import is_dead, now, this_process
 from orphangc.app.wiring.compose import CycleStart, opened, state_of
 from orphangc.app.wiring.engines import LOCAL, EngineChoice, KnownSize, settled
 from orphangc.collect.cycle import Cycle
@@ -27,10 +29,12 @@ from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.expiry import Expiry
 from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.runs.planned_run import PlannedRun
-from orphangc.collect.runs.result import SweepResult
+from orphangc.collect.runs.result import SweepResult, code_of
+from orphangc.collect.state.lock import Holder, Lock, acquire
+from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.sweep import Sweep
-from orphangc.collect.world.recalling import recalled_for
+from orphangc.collect.world.recalling import Recalled, recalled_for
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
@@ -175,3 +179,63 @@ def _settings_now(
     if set(given.model_dump(mode="json")["flink_rest"]) != set(settings.flink_rest):
         raise SettingsError("--flink-rest must name exactly the endpoints of the plan")
     return given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPlan:
+    """Plan in the hands of a run.
+
+    Attributes:
+        before: What earlier cycles left to the run's own.
+        is_deleting: Whether what is due goes; else the run only checks, and writes tombstones.
+        result: Result so far, also after an error or a signal.
+    """
+
+    run: HeldRun
+    path: Path
+    plan: Plan
+    before: Recalled
+    is_deleting: bool
+    result: SweepResult = field(default_factory=SweepResult)
+
+    @contextmanager
+    def recorded(self) -> Iterator[Audited]:
+        """Yield the sink of outcomes; write the outcome, however the work with it ends.
+
+        Without any row an error leaves none: nothing was done. Only then no run counts as crashed.
+        """
+        self.result.run_id = self.run.run_id
+        outcome = partial(self.result.outcome, self.plan, is_deleting=self.is_deleting)
+        check_outside(self.plan.settings, [audit_file()])
+        with audit_log() as audit:
+            outcomes = OutcomeFiles(self.path)
+            outcomes.open()
+            try:
+                yield Audited(outcomes, audit)
+            except BaseException as err:
+                self.result.stopped_by = self.result.stopped_by or err
+                self.result.exit_code = code_of(err)
+                if outcomes.rows:
+                    outcomes.publish(outcome())
+                outcomes.discard()
+                self.run.close()
+                raise
+            outcomes.publish(outcome())
+            self.run.close()
+
+
+def lock_folder(state: RootState) -> str:
+    """Return the path of a storage root's lock in its state location."""
+    return f"{state.folder}/lock"
+
+
+@contextmanager
+def held_lock(state: RootState, *, holder: Holder | None = None) -> Iterator[Lock]:
+    """Yield the lock of a storage root, or raise ``LockHeldError``; each holder renews a halt."""
+    wanting = holder or this_process()
+    lock = acquire(state.files, lock_folder(state), wanting, is_dead=is_dead)
+    try:
+        state.renew_halt()
+        yield lock
+    finally:
+        lock.release()

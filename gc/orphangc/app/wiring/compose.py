@@ -1,4 +1,4 @@
-"""Put adapters behind the ports for one storage root."""
+"""Put adapters behind the ports for one storage root, and read the registry snapshots it names."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.storage_options import storage_options
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engines import LOCAL, EngineChoice
-from orphangc.app.wiring.registry_files import load_snapshots
 from orphangc.app.wiring.searched_places import searched_beside, storage_search
 from orphangc.collect.checkpoints.spooled_objects import contents_of
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, copies_folder, copy_name
-from orphangc.collect.observe.exporter_folder import ExporterFolder, archived_ends
+from orphangc.collect.observe.exporter_folder import ExporterFolder, archived_ends, is_job_folder
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
@@ -40,14 +39,16 @@ from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, recalled
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
-from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES
+from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
+from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.memory.remembered import WorldMemory
+from orphangc.core.model.codes import Guard
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import JobId
+from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.core.times.instants import shifted
 from orphangc.core.world.known_states import KnownState
-from orphangc.errors import RefusedError, SettingsError
+from orphangc.errors import RefusedError, SettingsError, UnreadableSnapshotError
 from orphangc.ports import ClusterClient, HaMetadata, Progress, StateFiles, Storage
 from orphangc.ports.engine import Engine
 
@@ -318,3 +319,62 @@ def due_at(settings: StorageRootSettings) -> datetime | None:
 def is_versioned(settings: StorageRootSettings) -> bool:
     """Return whether a storage root keeps what is deleted."""
     return open_storage(settings.location, state=state_place(settings)).is_versioned
+
+
+Read = dict[Location, tuple[StoredObject, RegistrySnapshot]]
+"""Snapshots by file, with what the listing showed of it before it was read."""
+
+
+def load_snapshots(sources: Sequence[str], read: Read) -> list[RegistrySnapshot]:
+    """Return the registry snapshots of all sources; a source is a file, or a folder of files.
+
+    Files of exporters are in subfolders, which ``open_exports`` reads.
+
+    Args:
+        read: What was read earlier, and afterwards also what is read now: a file that the listing
+            shows unchanged is not read again, for millions of entries take seconds and memory.
+
+    Raises:
+        RefusedError: A snapshot is damaged, partial, or absent: the liveness of its job is unknown,
+            and so is that of every other job.
+        StorageUnreachableError: The place cannot be listed or read.
+    """
+    return [snapshot for source in sources for snapshot in _load(canonical(source), read)]
+
+
+def _load(place: Location, read: Read) -> Iterator[RegistrySnapshot]:
+    storage = open_storage(place.parent)
+    keys, folder, at = [ObjectKey(place.name)], storage.folder(""), place.parent
+    if place.name in folder.folders:
+        storage, at = open_storage(place), place
+        folder = storage.folder("")
+        keys = [each.key for each in folder.objects]
+        if not keys and not any(map(is_job_folder, folder.folders)):
+            raise RefusedError(
+                f"no registry snapshot in {place}; nothing was planned", guard=Guard.REGISTRY
+            )
+    listed = {each.key: each for each in folder.objects}
+    for key in keys:
+        file, shown = at.child(key), listed.get(key)
+        known = read.get(file)
+        if known is not None and shown is not None and shown.etag and known[0].is_same_as(shown):
+            yield known[1]
+            continue
+        snapshot = _read(storage, key, shown, file)
+        if shown is not None:
+            read[file] = shown, snapshot
+        yield snapshot
+
+
+def _read(
+    storage: Storage, key: ObjectKey, listed: StoredObject | None, file: Location
+) -> RegistrySnapshot:
+    data = contents_of(storage, key, listed, max_bytes=MAX_SNAPSHOT_BYTES)
+    if data is None:
+        raise RefusedError(
+            f"no registry snapshot {file}; nothing was planned", guard=Guard.REGISTRY
+        )
+    try:
+        return read_snapshot(data)
+    except UnreadableSnapshotError as err:
+        raise RefusedError(f"{file}: {err}; nothing was planned", guard=Guard.REGISTRY) from err

@@ -5,7 +5,7 @@ import pytest
 from orphangc.app.render.plan.plan_html import render_html
 from orphangc.app.render.plan.plan_markdown import render_markdown
 from orphangc.app.render.plan.plan_tables import plan_tables
-from orphangc.app.render.plan.unlisted_rows import STATUS_TEXT
+from orphangc.app.render.plan.plan_view import STATUS_TEXT
 from orphangc.core.documents.plan import ExtraStatus
 from orphangc.core.documents.s3_inventory import Inventory
 from unit.app.render.html_pages import parse

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from orphangc.app.runner.held_plan import HeldPlan
+from orphangc.app.runner.sweep_plan import HeldPlan
 from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.errors import ExitCode, RefusedError

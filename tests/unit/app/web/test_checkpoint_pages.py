@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orphangc.app.daemon.workers import Children
+from orphangc.app.daemon.scheduler import Children
 from orphangc.core.documents.run_record import RunRecord
 from orphangc.errors import OrphanGcError
 from unit.app.render.html_pages import parse

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orphangc.app.web.pages.lineage_pages import LINEAGES_DRAWN, shown_lineages
+from orphangc.app.web.pages.run_pages import LINEAGES_DRAWN, shown_lineages
 from orphangc.core.documents.lineage_report import LINEAGES_FILE
 from orphangc.core.documents.run_record import RunRecord
 from orphangc.core.lineage.retention_policy import RetentionPolicy

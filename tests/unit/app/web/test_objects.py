@@ -10,7 +10,7 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.adapters.rows.verdict_lookup import TooLargeError, VerdictLookup
 from orphangc.app.render.reason_groups import ACTIONS, REASONS
 from orphangc.app.web.pages import routes as pages
-from orphangc.app.web.pages.object_page import explanation
+from orphangc.app.web.pages.run_pages import explanation
 from orphangc.core.model.types import Action, Reason
 from orphangc.errors import PlanMismatchError
 from unit.app.render.html_pages import parse

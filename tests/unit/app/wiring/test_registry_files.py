@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orphangc.app.wiring.registry_files import Read, load_snapshots
+from orphangc.app.wiring.compose import Read, load_snapshots
 from orphangc.core.exporter.registry_format import write_snapshot
 from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry
 from support.builders import a_snapshot

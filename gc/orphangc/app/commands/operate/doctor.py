@@ -35,13 +35,19 @@ from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Unmet, unmet_by
 from orphangc.app.render.text_table import as_text
-from orphangc.app.runner.held_plan import lock_folder
 from orphangc.app.runner.make_plan import opened_cycle
 from orphangc.app.runner.plan_store import KeptPlans
+from orphangc.app.runner.sweep_plan import lock_folder
 from orphangc.app.wiring.clock import is_dead, now
-from orphangc.app.wiring.compose import open_exports, start_of, state_of, state_place, with_proof
+from orphangc.app.wiring.compose import (
+    load_snapshots,
+    open_exports,
+    start_of,
+    state_of,
+    state_place,
+    with_proof,
+)
 from orphangc.app.wiring.discovering import load_and_discover
-from orphangc.app.wiring.registry_files import load_snapshots
 from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.expire.lineage_cycle import DiscardingSink
 from orphangc.collect.listing.first_pages import estimated_objects

@@ -13,7 +13,7 @@ from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.outcome_files import outcome_rows, read_outcome
 from orphangc.adapters.rows.plan_directory import PlanDirectory
 from orphangc.app.render.advice import LIFT_HALT
-from orphangc.app.runner.held_plan import held_lock
+from orphangc.app.runner.sweep_plan import held_lock
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders

@@ -11,10 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from orphangc.app.console.text import duration
-from orphangc.app.render.job_view import ShownJob
-from orphangc.app.render.plan.plan_view import PlanView, plan_view
-from orphangc.app.render.plan.stacked_bars import stacked
-from orphangc.app.render.plan.unlisted_rows import EXTRAS_ADVICE
+from orphangc.app.render.plan.plan_view import EXTRAS_ADVICE, PlanView, plan_view
 from orphangc.app.render.reason_groups import (
     AGE_LABELS,
     BOUND_TEXT,
@@ -22,9 +19,10 @@ from orphangc.app.render.reason_groups import (
     ByKind,
     by_kind,
     kind_order,
+    stacked,
 )
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.render.stops import Fate, Stop, stops
+from orphangc.app.render.stops import Fate, ShownJob, Stop, stops
 from orphangc.app.render.template_environment import report
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import JobPart, Plan

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import instant, share
-from orphangc.app.render.job_view import ShownJob
-from orphangc.app.render.plan.plan_view import AreaRow, PlanView, plan_view
-from orphangc.app.render.plan.unlisted_rows import is_worth_showing
+from orphangc.app.render.plan.plan_view import AreaRow, PlanView, is_worth_showing, plan_view
 from orphangc.app.render.reason_groups import KINDS, ReasonKind
-from orphangc.app.render.stops import MARKS, Stop
+from orphangc.app.render.stops import MARKS, ShownJob, Stop
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.documents.plan import Plan
 

@@ -18,8 +18,7 @@ from rich.text import Text
 from flinkstate.tables.printing import split_commands
 from flinkstate.text.shown_text import counted, human_bytes, visible
 from orphangc.app.console.text import duration, id_ranges, instant, share
-from orphangc.app.render.plan.plan_view import PlanView, plan_view
-from orphangc.app.render.plan.unlisted_rows import ExtraRow, is_worth_showing
+from orphangc.app.render.plan.plan_view import ExtraRow, PlanView, is_worth_showing, plan_view
 from orphangc.app.render.reason_groups import KIND_OF, ReasonKind
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import MARKS, Fate, Stop

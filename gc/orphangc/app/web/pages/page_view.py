@@ -10,11 +10,9 @@ from datetime import date, datetime, timedelta
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.text.shown_text import human_bytes
 from orphangc.app.config.configuration import HttpSettings
-from orphangc.app.render.job_view import ShownJob
-from orphangc.app.render.plan.stacked_bars import Bar, stacked
-from orphangc.app.render.reason_groups import KINDS, ByKind, ReasonKind, by_kind
+from orphangc.app.render.reason_groups import KINDS, Bar, ByKind, ReasonKind, by_kind, stacked
 from orphangc.app.render.shown_names import name_of
-from orphangc.app.render.stops import Fate
+from orphangc.app.render.stops import Fate, ShownJob
 from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.jobs_and_runs import Sustained, known_jobs, self_sustained
 from orphangc.app.web.page_text import span_text, utc_minute

@@ -26,15 +26,15 @@ from orphangc.app.web.jobs_and_runs import (
     sightings,
 )
 from orphangc.app.web.page_templates import assets, page
-from orphangc.app.web.pages.lineage_pages import (
+from orphangc.app.web.pages.overview import status_context
+from orphangc.app.web.pages.page_view import due_days, history_of, job_rows, record_rows, stored_in
+from orphangc.app.web.pages.run_pages import (
     ReadPagePart,
     checkpoint_context,
     checkpoints_context,
+    explanation,
     shown_lineages,
 )
-from orphangc.app.web.pages.object_page import explanation
-from orphangc.app.web.pages.overview import status_context
-from orphangc.app.web.pages.page_view import due_days, history_of, job_rows, record_rows, stored_in
 from orphangc.app.web.problem_documents import problem
 
 _ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
