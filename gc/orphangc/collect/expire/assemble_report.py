@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
@@ -27,23 +28,23 @@ from orphangc.core.documents.lineage_report import (
 from orphangc.core.lineage.checkpoint_fates import CheckpointFate, RetentionAction
 from orphangc.core.lineage.lineage_graph import Lineage
 from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.tallies import Amount
 from orphangc.core.model.types import Reason
 from orphangc.ports import Progress
 from orphangc.ports.engine import Engine
 
-_NO_GROUP = -1
+_NO_GROUP, _ALL = -1, ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Weighed:
-    """Bytes by lineage, by job, by checkpoint, and of what nothing needs or what expires."""
+class _Weighed(NamedTuple):
+    """What each lineage, job and checkpoint holds, and all that nothing needs or that expires."""
 
-    lineages: HeldBytes
-    jobs: HeldBytes
-    unneeded_of: HeldBytes
-    unneeded: HeldBytes
-    expiring: HeldBytes
-    checkpoints: Mapping[str, int]
+    lineages: Mapping[object, Amount]
+    jobs: Mapping[object, Amount]
+    unneeded_of: Mapping[object, Amount]
+    unneeded: Mapping[object, Amount]
+    expiring: Mapping[object, Amount]
+    checkpoints: Mapping[object, Amount]
 
 
 def lineage_report(
@@ -65,21 +66,17 @@ def lineage_report(
     expiring = [each for each in fates if each.action is RetentionAction.EXPIRE]
     unneeded = [each for each in fates if not each.is_needed]
     by_uri = {each.checkpoint.uri: each for each in fates}
-    numbers = _job_numbers(known.lineages)
-    parts = (
-        _part(each, at, weighed, by_uri, numbers, beside) for at, each in enumerate(known.lineages)
-    )
     return LineageReport(
         root=cycle.plan.root,
         created_at=cycle.evidence.now,
         policy=policy,
-        lineages=tuple(parts),
-        unneeded_bytes=int(weighed.unneeded.size[0])
+        lineages=tuple(_part(each, weighed, by_uri, beside) for each in known.lineages),
+        unneeded_bytes=weighed.unneeded[_ALL].bytes
         + sum(beside[each.checkpoint.uri] for each in unneeded),
-        unneeded_objects=int(weighed.unneeded.objects[0]),
-        expiring_bytes=int(weighed.expiring.size[0])
+        unneeded_objects=weighed.unneeded[_ALL].objects,
+        expiring_bytes=weighed.expiring[_ALL].bytes
         + sum(beside[each.checkpoint.uri] for each in expiring),
-        expiring_objects=int(weighed.expiring.objects[0]),
+        expiring_objects=weighed.expiring[_ALL].objects,
         impossible=known.impossible,
     )
 
@@ -111,61 +108,40 @@ def _beside(fate: CheckpointFate, base: Location, savepoints: SavepointFolders) 
     return savepoints.sizes[folder] if is_counted else 0
 
 
-def _job_numbers(lineages: Sequence[Lineage]) -> dict[str, int]:
-    jobs = [job.key for lineage in lineages for job in lineage.jobs]
-    return {key: number for number, key in enumerate(jobs)}
-
-
 def _weighed(
     known: CycleLineages, fates: Sequence[CheckpointFate], engine: Engine, progress: Progress
 ) -> _Weighed:
-    number = {id(lineage): at for at, lineage in enumerate(known.lineages)}
-    jobs = _job_numbers(known.lineages)
-    # one that is stored again during its quarantine is there twice
-    uris = dict.fromkeys(each.checkpoint.uri for each in fates)
-    places = {uri: at for at, uri in enumerate(uris)}
-
-    def job_number(fate: CheckpointFate) -> int:
-        job = fate.lineage.job_at(fate.checkpoint.place)
-        return _NO_GROUP if job is None else jobs[job.key]
-
-    is_unneeded = [not each.is_needed for each in fates]
-    of_lineage = [number[id(each.lineage)] for each in fates]
-    going = [each.action is RetentionAction.EXPIRE for each in fates]
-    divisions = (
-        (of_lineage, len(known.lineages)),
-        ([job_number(each) for each in fates], len(jobs)),
-        (_where(of_lineage, is_unneeded), len(known.lineages)),
-        (_where([0] * len(fates), is_unneeded), 1),
-        (_where([0] * len(fates), going), 1),
-        ([places[each.checkpoint.uri] for each in fates], len(places)),
+    jobs = [each.lineage.job_at(each.checkpoint.place) for each in fates]
+    divisions: tuple[Sequence[object], ...] = (
+        [id(each.lineage) for each in fates],
+        [None if job is None else job.key for job in jobs],
+        [None if each.is_needed else id(each.lineage) for each in fates],
+        [None if each.is_needed else _ALL for each in fates],
+        [_ALL if each.action is RetentionAction.EXPIRE else None for each in fates],
+        [each.checkpoint.uri for each in fates],  # one that is stored again is there twice
     )
+    numbers = [{group: at for at, group in enumerate({*groups} - {None})} for groups in divisions]
     files = NamedFiles.divided(
-        [known.by_folder[each.checkpoint.uri] for each in fates], [each for each, _ in divisions]
+        [known.by_folder[each.checkpoint.uri] for each in fates],
+        [
+            [number.get(group, _NO_GROUP) for group in groups]
+            for number, groups in zip(numbers, divisions, strict=True)
+        ],
     )
-    counts = (count for _, count in divisions)
-    found = engine.run(HeldBytesPass(divisions=(*zip(files, counts, strict=True),)), progress)
-    own, of_jobs, unneeded_of, unneeded, expiring, single = found
-    return _Weighed(
-        lineages=own,
-        jobs=of_jobs,
-        unneeded_of=unneeded_of,
-        unneeded=unneeded,
-        expiring=expiring,
-        checkpoints={uri: int(single.size[at]) for uri, at in places.items()},
-    )
+    work = HeldBytesPass(divisions=(*zip(files, map(len, numbers), strict=True),))
+    found = engine.run(work, progress)
+    return _Weighed(*map(_amounts, numbers, found))
 
 
-def _where(groups: Sequence[int], is_in: Sequence[bool]) -> list[int]:
-    return [each if chosen else _NO_GROUP for each, chosen in zip(groups, is_in, strict=True)]
+def _amounts(numbers: Mapping[object, int], held: HeldBytes) -> Mapping[object, Amount]:
+    sums = {each: Amount(int(held.objects[at]), int(held.size[at])) for each, at in numbers.items()}
+    return defaultdict(Amount, sums)
 
 
-def _part(  # noqa: PLR0917 - a lineage, and what was found of it
+def _part(
     lineage: Lineage,
-    at: int,
     weighed: _Weighed,
     fates: Mapping[str, CheckpointFate],
-    numbers: Mapping[str, int],
     beside: Mapping[str, int],
 ) -> LineagePart:
     lives = [job.last_life_at for job in lineage.jobs if job.last_life_at is not None]
@@ -173,17 +149,15 @@ def _part(  # noqa: PLR0917 - a lineage, and what was found of it
         name=lineage.name,
         is_over=lineage.is_over,
         last_life_at=max(lives, default=None),
-        bytes_only=int(weighed.lineages.size[at]),
-        unneeded_bytes=int(weighed.unneeded_of.size[at]),
-        unneeded_objects=int(weighed.unneeded_of.objects[at]),
+        bytes_only=weighed.lineages[id(lineage)].bytes,
+        unneeded_bytes=weighed.unneeded_of[id(lineage)].bytes,
+        unneeded_objects=weighed.unneeded_of[id(lineage)].objects,
         jobs=tuple(
-            LineageJobPart.like(
-                job, directories=job.places, bytes_only=int(weighed.jobs.size[numbers[job.key]])
-            )
+            LineageJobPart.like(job, directories=job.places, bytes_only=weighed.jobs[job.key].bytes)
             for job in lineage.jobs
         ),
         checkpoints=tuple(
-            _checkpoint_part(fates[e.uri], weighed.checkpoints[e.uri] + beside.get(e.uri, 0))
+            _checkpoint_part(fates[e.uri], weighed.checkpoints[e.uri].bytes + beside.get(e.uri, 0))
             for e in lineage.checkpoints
         ),
         continuations=tuple(map(ContinuationPart.like, lineage.continuations)),
