@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from io import BufferedWriter, FileIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,33 +14,23 @@ import pyarrow.parquet as pq
 from orphangc.adapters.rows.written_files import writing
 from orphangc.ports import VERDICT_SCHEMA
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 _ROWS_PER_FILE = 5_000_000
 _REPEATED = ["job_id", "scope", "action", "reason"]
 """Columns with few values; a dictionary of keys or ETags would be discarded page after page. Keys
 are sorted within a batch and begin alike: as differences they take less, and half the time."""
 
 
-class _DigestingFile:
+class _DigestingFile(BufferedWriter):
     def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("xb")
+        super().__init__(FileIO(path, "x"))
         self.digest = hashlib.sha256()
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         self.digest.update(data)
-        return self._file.write(data)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
-
-    @property
-    def closed(self) -> bool:
-        return self._file.closed
+        return super().write(data)
 
 
 class VerdictFiles:
