@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, event, example, given, settings
 from hypothesis import strategies as st
 
-from orphangc.collect.listing.list_storage import work
+from orphangc.collect.listing.list_storage import RangeLister
 from orphangc.collect.listing.work_stealing import RangeScheduler
 from orphangc.core.ranges.key_ranges import (
     EVERYTHING,
@@ -211,7 +211,7 @@ def test_streams_that_rob_each_other_list_every_key_once(  # noqa: PLR0917 - dra
             worth_cutting=worth,
         )
         workers = [
-            work(storage, spool, scheduler, patience=0, rows_per_part=rows_per_part)
+            RangeLister(storage, spool, scheduler).work(patience=0, rows_per_part=rows_per_part)
             for _ in range(streams)
         ]
         run(workers, random, steps)

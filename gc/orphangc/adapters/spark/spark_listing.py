@@ -14,7 +14,7 @@ from orphangc.adapters.spark.reading import opened
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 from orphangc.collect.listing.list_storage import list_some
-from orphangc.collect.listing.noted_names import NotingSpool
+from orphangc.collect.listing.noted_names import NotedNames
 from orphangc.collect.listing.work_stealing import RemainingRange
 from orphangc.core.model.types import StoredObject
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, gaps
@@ -72,6 +72,7 @@ class PartFiles:
 
     def __init__(self, folder: WorkFolder, rows_per_file: int) -> None:
         self.files: list[ExchangeFile] = []
+        self.noted = NotedNames()
         self._finished: list[KeyRange] = []
         self._folder = folder
         self._rows_per_file = rows_per_file
@@ -104,6 +105,7 @@ class PartFiles:
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Hold a batch; write what is held if it fills a file."""
+        self.noted.note(batch)
         with self._lock:
             self._held.append(batch)
             self._held_rows += batch.num_rows
@@ -153,15 +155,14 @@ class ListingTask:
         storage = opened(self.root)
         before = storage.list_requests
         files = PartFiles(self.folder, self.rows)
-        spool = NotingSpool(files)
-        left = list_some(storage, spool, ranges, streams=self.streams, most=self.most)
+        left = list_some(storage, files, ranges, streams=self.streams, most=self.most)
         files.close()
         return ListedParts(
             parts=files.files,
             requests=storage.list_requests - before,
             finished=files.finished(),
-            roots=spool.objects,
-            links=spool.links,
+            roots=files.noted.objects,
+            links=files.noted.links,
             rests=left,
         )
 
@@ -176,12 +177,10 @@ class ReadingTask:
     def __call__(self, parts: Sequence[EarlierPart]) -> ListedParts:
         """Return what the parts hold."""
         files = PartFiles(self.folder, self.rows)
-        spool = NotingSpool(files)
-        taken = spool.part()
-        objects = sum(each.read(taken.append) for each in parts)
+        objects = sum(each.read(files.take) for each in parts)
         files.close()
         return ListedParts(
-            parts=files.files, roots=spool.objects, links=spool.links, objects=objects
+            parts=files.files, roots=files.noted.objects, links=files.noted.links, objects=objects
         )
 
 

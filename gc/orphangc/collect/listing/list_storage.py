@@ -10,8 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -50,6 +51,8 @@ _IDLE_SECONDS = 1.0
 _PARTING_SECONDS = 2.0
 """Seconds to wait for the threads after a failure: one may be in a long request."""
 
+Note = Callable[[pa.RecordBatch], object]
+
 
 def list_all(
     storage: Storage,
@@ -58,12 +61,14 @@ def list_all(
     hints: ListingHints,
     streams: int = STREAMS,
     progress: Progress,
+    note: Note = lambda _: None,
 ) -> Listed:
     """List everything into the spool, except the ranges that it has already.
 
     Args:
         storage: Source of the pages; one without an order is listed in one range.
         hints: Known parts of the key space; wrong ones cost time, and nothing else.
+        note: Called with all that is appended, in any thread.
 
     Raises:
         StorageUnreachableError: It could not be listed completely.
@@ -71,23 +76,29 @@ def list_all(
     finished = spool.finished()
     open_ranges = gaps(finished)
     if storage.is_ordered:
-        ranges = _list_in_many(storage, spool, open_ranges, hints, streams=streams, show=progress)
+        scheduler = _scheduler_of(open_ranges, hints, streams, known=spool.rows)
+        RangeLister(storage, spool, scheduler, note).run(streams, progress)
+        ranges = scheduler.ranges
     else:
-        ranges = sum(_list_in_one(storage, spool, each, progress) for each in open_ranges)
+        ranges = len(open_ranges)
+        for each in open_ranges:
+            _list_in_one(storage, spool, each, progress=progress, note=note)
     if gaps(spool.finished()):
         raise StorageUnreachableError("the listing is not complete: a part of it is missing")
     progress(_PHASE, spool.rows, spool.rows)
     return Listed(objects=spool.rows, is_resumed=bool(finished), ranges=len(finished) + ranges)
 
 
-def _list_in_one(storage: Storage, spool: Spool, within: KeyRange, progress: Progress) -> int:
+def _list_in_one(
+    storage: Storage, spool: Spool, within: KeyRange, *, progress: Progress, note: Note
+) -> None:
     part = spool.part()
     with closing(storage.objects() if within == EVERYTHING else storage.pages(within)) as pages:
         for page in pages:
             part.append(page)
+            note(page)
             progress(_PHASE, part.rows)
     part.finish(within)
-    return 1
 
 
 @contextmanager
@@ -107,26 +118,14 @@ def listing_ranges(known: Landmarks, most: int) -> list[KeyRange]:
     return split_at(EVERYTHING, known.boundaries(wanted))
 
 
-def _list_in_many(
-    storage: Storage,
-    spool: Spool,
-    open_ranges: list[KeyRange],
-    hints: ListingHints,
-    *,
-    streams: int,
-    show: Progress,
-) -> int:
-    known = landmarks(hints.directories, hints.names, hints.counts)
-    ends = [
-        each.until
-        for each in listing_ranges(known, _RANGES_PER_STREAM * streams)
-        if each.until is not None
-    ]
-    scheduler = RangeScheduler(
-        [part for each in open_ranges for part in split_at(each, ends)], known, known=spool.rows
-    )
-    _run(storage, spool, scheduler, streams=streams, show=show)
-    return scheduler.ranges
+def _scheduler_of(
+    open_ranges: Iterable[KeyRange], hints: ListingHints, streams: int, *, known: int
+) -> RangeScheduler:
+    marks = landmarks(hints.directories, hints.names, hints.counts)
+    ranges = listing_ranges(marks, _RANGES_PER_STREAM * streams)
+    ends = [each.until for each in ranges if each.until is not None]
+    parts = [part for each in open_ranges for part in split_at(each, ends)]
+    return RangeScheduler(parts, marks, known=known)
 
 
 def list_some(
@@ -139,101 +138,88 @@ def list_some(
     """
     if not storage.is_ordered:
         for each in ranges:
-            _list_in_one(storage, spool, each, lambda *_: None)
+            _list_in_one(storage, spool, each, progress=lambda *_: None, note=lambda _: None)
         return []
     scheduler = RangeScheduler(ranges, Landmarks(), most=most)
-    _run(storage, spool, scheduler, streams=streams, show=lambda *_: None)
+    RangeLister(storage, spool, scheduler).run(streams, lambda *_: None)
     return scheduler.left
 
 
-def _run(
-    storage: Storage, spool: Spool, scheduler: RangeScheduler, *, streams: int, show: Progress
-) -> None:
-    """Run threads until all is listed; stop them if anything fails here, or in one of them."""
-    threads = [
-        threading.Thread(
-            target=_work, args=(storage, spool, scheduler), name=f"listing-{number}", daemon=True
-        )
-        for number in range(streams)
-    ]
-    try:
-        for thread in threads:
-            thread.start()
-        while not scheduler.wait(_REPORT_SECONDS):
-            show(_PHASE, *scheduler.progress())
-    finally:
-        scheduler.fail(None)
-        deadline = time.monotonic() + _PARTING_SECONDS
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join(max(0.0, deadline - time.monotonic()))
-    if scheduler.failure is not None:
-        raise scheduler.failure
+@dataclass(frozen=True, slots=True)
+class RangeLister:
+    """Lists the ranges of a scheduler, in as many threads as there are streams."""
 
+    storage: Storage
+    spool: Spool
+    scheduler: RangeScheduler
+    note: Note = lambda _: None
 
-def _work(storage: Storage, spool: Spool, scheduler: RangeScheduler) -> None:
-    try:
-        for _ in work(storage, spool, scheduler, patience=_IDLE_SECONDS):
+    def run(self, streams: int, show: Progress) -> None:
+        """Run threads until all is listed; stop them if anything fails here, or in one of them."""
+        threads = [
+            threading.Thread(target=self._thread, name=f"listing-{number}", daemon=True)
+            for number in range(streams)
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            while not self.scheduler.wait(_REPORT_SECONDS):
+                show(_PHASE, *self.scheduler.progress())
+        finally:
+            self.scheduler.fail(None)
+            deadline = time.monotonic() + _PARTING_SECONDS
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join(max(0.0, deadline - time.monotonic()))
+        if self.scheduler.failure is not None:
+            raise self.scheduler.failure
+
+    def _thread(self) -> None:
+        try:
+            for _ in self.work(patience=_IDLE_SECONDS):
+                pass
+        except ListingStoppedError:
             pass
-    except ListingStoppedError:
-        pass
-    except BaseException as err:  # noqa: BLE001 - raised again where all streams are waited for
-        scheduler.fail(err)
+        except BaseException as err:  # noqa: BLE001 - raised again where all streams are waited for
+            self.scheduler.fail(err)
 
+    def work(self, *, patience: float, rows_per_part: int = _ROWS_PER_PART) -> Iterator[None]:
+        """List range after range until all is listed; yield after each page, and when idle."""
+        while not self.scheduler.is_over:
+            cursor = self.scheduler.take(patience)
+            if cursor is None:
+                yield
+            else:
+                yield from self._list_range(cursor, rows_per_part)
 
-def work(
-    storage: Storage,
-    spool: Spool,
-    scheduler: RangeScheduler,
-    *,
-    patience: float,
-    rows_per_part: int = _ROWS_PER_PART,
-) -> Iterator[None]:
-    """List range after range until all is listed; yield after each page, and when idle."""
-    while not scheduler.is_over:
-        cursor = scheduler.take(patience)
-        if cursor is None:
-            yield
-        else:
-            yield from _list_range(storage, spool, scheduler, cursor, rows_per_part=rows_per_part)
+    def _list_range(self, cursor: RangeCursor, rows_per_part: int) -> Iterator[None]:
+        part, scheduler = self.spool.part(), self.scheduler
+        with closing(self.storage.pages(KeyRange(cursor.after, cursor.until))) as pages:
+            for page in pages:
+                own = self._own_rows(cursor, page)
+                part.append(own)
+                self.note(own)
+                scheduler.took(cursor, own.num_rows)
+                if cursor.is_sealed:
+                    break
+                if scheduler.is_full and cursor.position is not None:
+                    part.finish(scheduler.split(cursor))
+                    scheduler.leave(cursor)
+                    return
+                if part.rows >= rows_per_part:
+                    part.finish(scheduler.split(cursor))
+                    part = self.spool.part()
+                yield
+        part.finish(scheduler.seal(cursor))
+        scheduler.finish(cursor)
 
-
-def _list_range(
-    storage: Storage,
-    spool: Spool,
-    scheduler: RangeScheduler,
-    cursor: RangeCursor,
-    *,
-    rows_per_part: int,
-) -> Iterator[None]:
-    part = spool.part()
-    with closing(storage.pages(KeyRange(cursor.after, cursor.until))) as pages:
-        for page in pages:
-            own = _own_rows(scheduler, cursor, page)
-            part.append(own)
-            scheduler.took(cursor, own.num_rows)
-            if cursor.is_sealed:
-                break
-            if scheduler.is_full and cursor.position is not None:
-                part.finish(scheduler.split(cursor))
-                scheduler.leave(cursor)
-                return
-            if part.rows >= rows_per_part:
-                part.finish(scheduler.split(cursor))
-                part = spool.part()
-            yield
-    part.finish(scheduler.seal(cursor))
-    scheduler.finish(cursor)
-
-
-def _own_rows(
-    scheduler: RangeScheduler, cursor: RangeCursor, page: pa.RecordBatch
-) -> pa.RecordBatch:
-    if not page.num_rows:
-        return page
-    keys = page.column("key")
-    first, last = keys[0].as_py(), keys[-1].as_py()
-    until = scheduler.advance(cursor, first, last, page.num_rows)
-    if until is None or last <= until:
-        return page
-    return page.slice(0, bisect_right(range(page.num_rows), until, key=lambda at: keys[at].as_py()))
+    def _own_rows(self, cursor: RangeCursor, page: pa.RecordBatch) -> pa.RecordBatch:
+        if not page.num_rows:
+            return page
+        keys = page.column("key")
+        first, last = keys[0].as_py(), keys[-1].as_py()
+        until = self.scheduler.advance(cursor, first, last, page.num_rows)
+        if until is None or last <= until:
+            return page
+        rows = range(page.num_rows)
+        return page.slice(0, bisect_right(rows, until, key=lambda at: keys[at].as_py()))

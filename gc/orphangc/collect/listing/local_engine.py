@@ -7,7 +7,7 @@ from typing import BinaryIO, TypeVar
 
 from orphangc.collect.listing.list_storage import list_all
 from orphangc.collect.listing.marked_cache import MarkedCache
-from orphangc.collect.listing.noted_names import NotingSpool, links_in, metadata_objects
+from orphangc.collect.listing.noted_names import NotedNames, links_in, metadata_objects
 from orphangc.collect.listing.run_pass import run_pass
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import WholeMarking
@@ -33,14 +33,20 @@ class LocalEngine(Engine):
         self._root_name = root_name
         self._streams = streams
         self._marking = WholeMarking(LiveSet(), Tombstones.empty())
-        self._noted: NotingSpool | None = None
+        self._noted: NotedNames | None = None
 
     def list_all(self, storage: Storage, hints: ListingHints, progress: Progress) -> Listed:
         """See ``Engine``."""
         self._forget()
-        spool = NotingSpool(self._spool)
-        listed = list_all(storage, spool, hints=hints, streams=self._streams, progress=progress)
-        self._noted = None if listed.is_resumed else spool  # it has not seen all rows then
+        noted = NotedNames()
+        listed = list_all(
+            *(storage, self._spool),
+            hints=hints,
+            streams=self._streams,
+            progress=progress,
+            note=noted.note,
+        )
+        self._noted = None if listed.is_resumed else noted  # it has not seen all rows then
         return listed
 
     def metadata_objects(self) -> Iterator[StoredObject]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,56 +14,24 @@ from flinkstate.places.checkpoint_names import (
     may_be_metadata,
 )
 from orphangc.core.model.types import StoredObject
-from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
-from orphangc.ports import Spool, SpoolPart
 
 
-class NotingSpool:
-    """A spool that notes what is appended to its parts.
+@dataclass(frozen=True, slots=True)
+class NotedNames:
+    """What was noted in the rows of this run, in no order.
 
     Attributes:
-        objects: What may be a ``_metadata`` in the parts of this run, in no order.
-        links: Keys of links in these, as ``links_in`` has them.
+        objects: What may be a ``_metadata``.
+        links: Keys of links, as ``links_in`` has them.
     """
 
-    def __init__(self, spool: Spool) -> None:
-        """Take the spool that keeps the rows."""
-        self.objects: list[StoredObject] = []
-        self.links: list[str] = []
-        self._spool = spool
+    objects: list[StoredObject] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
 
-    @property
-    def rows(self) -> int:
-        """Return the number of rows; see ``Spool``."""
-        return self._spool.rows
-
-    def finished(self) -> list[KeyRange]:
-        """Return the listed ranges; see ``Spool``."""
-        return self._spool.finished()
-
-    def part(self) -> SpoolPart:
-        """Return a new part; see ``Spool``."""
-        return _NotingPart(self._spool.part(), self)
-
-    def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
-        """Yield rows; see ``Spool``."""
-        return self._spool.batches(within)
-
-
-class _NotingPart:
-    def __init__(self, part: SpoolPart, noted: NotingSpool) -> None:
-        self._part = part
-        self._noted = noted
-        self.rows = 0
-
-    def append(self, batch: pa.RecordBatch) -> None:
-        self._part.append(batch)
-        self.rows = self._part.rows
-        self._noted.objects += metadata_objects(batch)
-        self._noted.links += links_in(batch)
-
-    def finish(self, within: KeyRange) -> None:
-        self._part.finish(within)
+    def note(self, batch: pa.RecordBatch) -> None:
+        """Note what is in a batch of a listing."""
+        self.objects.extend(metadata_objects(batch))
+        self.links.extend(links_in(batch))
 
 
 def metadata_objects(batch: pa.RecordBatch) -> list[StoredObject]:

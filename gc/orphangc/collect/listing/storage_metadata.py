@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from flinkstate.places.locations import is_within
 from orphangc.collect.listing.list_storage import STREAMS, closing, list_all
-from orphangc.collect.listing.noted_names import NotingSpool
+from orphangc.collect.listing.noted_names import NotedNames
 from orphangc.core.model.job_folders import CHECKPOINT, pattern_where
 from orphangc.core.model.naming import EXPIRY_MARKER, UNFINISHED
 from orphangc.core.model.types import StoredObject
@@ -99,17 +99,16 @@ def metadata_in(
     if "" in folders:
         return ListedMetadata()
     spool = _CountingSpool(folders if storage.is_ordered else (), kept)
-    noted = NotingSpool(spool)
     if storage.is_ordered:
         list_all(
             storage,
-            noted,
+            spool,
             hints=ListingHints(),
             streams=STREAMS,
             progress=lambda _, *counts: progress(_PHASE, *counts),
         )
     else:
-        part = noted.part()
+        part = spool.part()
         for batch in _batches_beside(storage, "", folders):
             part.append(batch)
             progress(_PHASE, part.rows)
@@ -117,11 +116,11 @@ def metadata_in(
     ends = {end for each in spool.finished() for end in (each.after, each.until) if end}
     edges = ends - {f"{each}{end}" for each in folders for end in "/0"}
     directories = spool.directories.keys() | _on_edges(storage, edges)
-    objects = sorted(noted.objects, key=lambda each: each.key)
+    objects = sorted(spool.noted.objects, key=lambda each: each.key)
     return ListedMetadata(
         keys=spool.objects,
         objects=tuple(objects),
-        links=tuple(noted.links),
+        links=tuple(spool.noted.links),
         markers=tuple(spool.markers),
         directories=tuple(sorted(directories - folders)),
         changed_at={each: at for each, at in spool.directories.items() if at is not None},
@@ -216,6 +215,7 @@ class _CountingSpool:
 
     left_out: Collection[str]
     kept: KeptRows | None
+    noted: NotedNames = field(default_factory=NotedNames)
     objects: int = 0
     directories: dict[str, datetime | None] = field(default_factory=dict)
     markers: list[StoredObject] = field(default_factory=list)
@@ -240,6 +240,7 @@ class _CountingSpool:
         yield from ()
 
     def add(self, batch: pa.RecordBatch) -> None:
+        self.noted.note(batch)
         keys = batch.column("key")
         found = job_directories(keys, batch.column("modified_at"))
         markers = batch.filter(pc.match_substring(keys, f"/{EXPIRY_MARKER}")).to_pylist()

@@ -11,7 +11,7 @@ import pytest
 
 from orphangc.collect.listing import list_storage as listing
 from orphangc.collect.listing import work_stealing as streams
-from orphangc.collect.listing.list_storage import list_all, work
+from orphangc.collect.listing.list_storage import RangeLister, list_all
 from orphangc.collect.listing.work_stealing import RangeScheduler
 from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange, gaps, landmarks, split_at
 from orphangc.errors import StorageUnreachableError
@@ -90,7 +90,7 @@ def test_a_listing_asks_for_little_more_than_its_pages(space, hints) -> None:
     known = landmarks(HINTS[hints].directories, HINTS[hints].names, HINTS[hints].counts)
     ends = [each.until for each in listing.listing_ranges(known, 64) if each.until is not None]
     scheduler = RangeScheduler(split_at(EVERYTHING, ends), known)
-    turns, workers = 0, [work(storage, spool, scheduler, patience=0) for _ in range(32)]
+    turns, workers = 0, [RangeLister(storage, spool, scheduler).work(patience=0) for _ in range(32)]
     while workers:
         workers = [each for each in workers if next(each, "over") is None]
         turns += 1
@@ -109,7 +109,7 @@ def test_names_that_mislead_cost_a_bounded_number_of_empty_ranges(monkeypatch) -
     keys = in_shared(f"{each}{number:05}" for number, each in enumerate(digits))
     storage, spool = OrderedStorage(keys), MemorySpool()
     scheduler = RangeScheduler([EVERYTHING], landmarks([], {}))
-    workers = [work(storage, spool, scheduler, patience=0) for _ in range(32)]
+    workers = [RangeLister(storage, spool, scheduler).work(patience=0) for _ in range(32)]
     while workers:
         workers = [each for each in workers if next(each, "over") is None]
     assert spool.keys == keys
@@ -283,7 +283,7 @@ def test_a_long_range_is_finished_piece_by_piece() -> None:
     """A crash loses the last piece of each stream, not all that it has listed for an hour."""
     storage, spool = OrderedStorage(keys_of("uuids")), MemorySpool()
     scheduler = RangeScheduler([EVERYTHING], landmarks([], {}))
-    for _ in work(storage, spool, scheduler, patience=0, rows_per_part=8000):
+    for _ in RangeLister(storage, spool, scheduler).work(patience=0, rows_per_part=8000):
         pass
     rows = [sum(batch.num_rows for batch in batches) for _, batches in spool.parts]
     assert rows == [8000] * 6 + [2000]
@@ -309,7 +309,7 @@ def test_the_total_is_estimated_from_what_is_done() -> None:
     known = landmarks([JOB], {})
     scheduler = RangeScheduler([EVERYTHING], known)
     assert scheduler.progress() == (0, None)
-    workers = [work(storage, spool, scheduler, patience=0) for _ in range(4)]
+    workers = [RangeLister(storage, spool, scheduler).work(patience=0) for _ in range(4)]
     guesses = []
     while workers:
         workers = [each for each in workers if next(each, "over") is None]
