@@ -59,6 +59,34 @@ class TwoJobs:
         job.checkpoint(number, file, age=age, properties=properties)
         return job.folder / f"chk-{number}" / "_metadata"
 
+    def hourly(self, job: Job, *numbers: int) -> None:
+        """Write retained checkpoints, the last one an hour ago."""
+        for hours, number in enumerate(reversed(numbers), 1):
+            self.checkpoint(job, number, hours * HOUR)
+
+    def fork(self) -> Path:
+        """Let the younger job run on from chk-100; return the ``_metadata`` of chk-90 before it."""
+        older = self.checkpoint(self.old, 90, 61 * DAY)
+        self.checkpoint(self.old, 100, 60 * DAY)
+        self.checkpoint(self.new, 101, HOUR)
+        self.runs(101, 39 * DAY, self.from_old(100))
+        return older
+
+    def from_old(self, number: int) -> tuple[int, Path]:
+        """Return a checkpoint of the older job as what a job was restored from."""
+        return number, self.old.folder / f"chk-{number}"
+
+    def from_new(self, number: int) -> tuple[int, Path]:
+        """Return one of the younger job."""
+        return number, self.new.folder / f"chk-{number}"
+
+    def showed(self, job: Job, completed: int, began: timedelta, **told: Any) -> None:
+        """Let a cycle have seen the cluster run another job alone."""
+        self.server.routes.clear()
+        started = millis_ago(began)
+        self.server.routes.update(flink(job, completed=completed, started_ms=started, **told))
+        self.looks()
+
     def runs(
         self,
         completed: int,
@@ -68,7 +96,8 @@ class TwoJobs:
         status: str = "RUNNING",
         restored_at: timedelta | None = None,
     ) -> None:
-        """Let the younger job run since some time."""
+        """Let the cluster show the younger job alone, which runs since some time."""
+        self.server.routes.clear()
         routes = flink(
             self.new,
             completed=completed,
@@ -110,6 +139,13 @@ def jobs(tmp_path) -> Iterator[TwoJobs]:
         yield TwoJobs(Bed(tmp_path), stack.enter_context(RestServer({})))
 
 
+@pytest.fixture
+def kubernetes(kubernetes: KubernetesServer, jobs: TwoJobs) -> KubernetesServer:
+    """Return a Kubernetes whose HA metadata every command is given."""
+    jobs.extra += ["--kubernetes-ha", "flink"]
+    return kubernetes
+
+
 def went(pair: tuple[Ran, Ran]) -> set[str]:
     """Return the checkpoints whose ``_metadata`` went, by id."""
     made, swept = pair
@@ -141,8 +177,7 @@ def test_r41_a_rollback_to_an_old_savepoint_leaves_the_newest_state(jobs, policy
     write(folder / "_metadata", metadata(100, [state]), 60 * DAY)
     jobs.checkpoint(jobs.old, 90, 61 * DAY)
     newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
-    for number in (198, 199, 200):
-        jobs.checkpoint(jobs.new, number, HOUR * (201 - number))
+    jobs.hourly(jobs.new, 198, 199, 200)
     jobs.runs(200, 39 * DAY, (100, folder))
     jobs.extra += ["--extra-roots", savepoints]
     made, swept = jobs.expire(*POLICIES[policy])
@@ -156,7 +191,7 @@ def test_r41_a_fork_whose_first_cycle_comes_late_leaves_the_newest_state(jobs) -
     jobs.checkpoint(jobs.old, 90, 61 * DAY)
     newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
     jobs.checkpoint(jobs.new, 9000, HOUR)
-    jobs.runs(9000, 60 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.runs(9000, 60 * DAY, jobs.from_old(100))
     jobs.expire("--keep-last", "1")
     must_be_there(newest)
 
@@ -174,16 +209,22 @@ def test_r40_without_a_policy_not_even_what_flink_was_to_delete_goes(jobs) -> No
     assert went(jobs.expire("--keep-last", "1")) == {"chk-7"}
 
 
+def a_failed_job(jobs: TwoJobs) -> list[Path]:
+    """Let the younger job have failed, and return the files that its only checkpoint names."""
+    files = [jobs.new.shared(age=days * DAY) for days in (9, 20)]
+    properties = checkpoint_properties(NEVER_RETAINED)
+    jobs.new.checkpoint(7, *files, age=9 * DAY, properties=properties)
+    jobs.runs(7, 60 * DAY, None, status="FAILED")
+    return files
+
+
 @pytest.mark.answered_by("markers_of_expiries")
 @pytest.mark.parametrize("what", ["", "*/world"])
 def test_r44_a_state_location_that_was_set_back_remembers_no_quarantine_and_blocks(
     jobs, what
 ) -> None:
     """It is a backup of the day before; that Flink deletes such a checkpoint explains its loss."""
-    files = [jobs.new.shared(age=days * DAY) for days in (9, 20)]
-    properties = checkpoint_properties(NEVER_RETAINED)
-    jobs.new.checkpoint(7, *files, age=9 * DAY, properties=properties)
-    jobs.runs(7, 60 * DAY, None, status="FAILED")
+    files = a_failed_job(jobs)
     jobs.looks()
     (place,) = jobs.bed.state.glob(what) if what else [jobs.bed.state]
     shutil.copytree(place, jobs.bed.folder / "backup")
@@ -197,10 +238,7 @@ def test_r44_a_state_location_that_was_set_back_remembers_no_quarantine_and_bloc
 @pytest.mark.answered_by("markers_of_expiries")
 def test_r44_a_state_that_was_set_back_to_an_earlier_quarantine_blocks(jobs) -> None:
     """That one was undone: its record explains nothing of the marker of the next."""
-    files = [jobs.new.shared(age=days * DAY) for days in (9, 20)]
-    properties = checkpoint_properties(NEVER_RETAINED)
-    jobs.new.checkpoint(7, *files, age=9 * DAY, properties=properties)
-    jobs.runs(7, 60 * DAY, None, status="FAILED")
+    files = a_failed_job(jobs)
     assert went(jobs.expire("--keep-last", "1")) == {"chk-7"}
     assert run("undelete", jobs.bed.folder / "expiry-1").code == 0
     jobs.looks()
@@ -217,11 +255,8 @@ def test_r44_a_state_that_was_set_back_to_an_earlier_quarantine_blocks(jobs) -> 
 @pytest.mark.answered_by("markers_of_expiries")
 def test_r44_an_acknowledged_loss_of_a_state_covers_no_later_one(jobs) -> None:
     """It is set back in a quarantine, which a person acknowledges, and later in the next one."""
-    files = [jobs.new.shared(age=days * DAY) for days in (9, 20)]
-    properties = checkpoint_properties(NEVER_RETAINED)
+    files = a_failed_job(jobs)
     root = jobs.new.folder / "chk-7" / "_metadata"
-    jobs.new.checkpoint(7, *files, age=9 * DAY, properties=properties)
-    jobs.runs(7, 60 * DAY, None, status="FAILED")
     data, state = root.read_bytes(), jobs.bed.state
     margins = ("--grace-period", "0", "--quiet-period", "0", "--clock-skew", "0")
     for number in range(2):
@@ -249,9 +284,8 @@ def test_r43_the_origin_of_a_job_that_failed_over_before_the_first_cycle_stays(j
     """
     origin = jobs.checkpoint(jobs.old, 100, 60 * DAY)
     jobs.checkpoint(jobs.old, 5000, 50 * DAY)
-    for number in (9000, 9001):
-        jobs.checkpoint(jobs.new, number, HOUR * (9002 - number))
-    jobs.runs(9001, 45 * DAY, (9000, jobs.new.folder / "chk-9000"))
+    jobs.hourly(jobs.new, 9000, 9001)
+    jobs.runs(9001, 45 * DAY, jobs.from_new(9000))
     jobs.expire("--keep-last", "1", "--continued", f"{jobs.new.id}={jobs.old.id}@100")
     must_be_there(origin)
 
@@ -265,13 +299,9 @@ def test_r43_what_a_clone_began_with_stays_where_nothing_shows_it(jobs, case, co
     REST shows a checkpoint of its own since a failover, or its origin by a path of its own mount;
     or no cluster shows it. An earlier run of its id, which somebody chose, may have left more.
     """
-    origin = jobs.checkpoint(jobs.old, 90, 61 * DAY)
-    jobs.checkpoint(jobs.old, 100, 60 * DAY)
-    jobs.checkpoint(jobs.new, 101, HOUR)
-    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    origin = jobs.fork()
     clone = Job(distinct(2), jobs.bed.root / distinct(2))
-    for number in (130, 131, 132):
-        jobs.checkpoint(clone, number, HOUR * (133 - number))
+    jobs.hourly(clone, 130, 131, 132)
     if comes_back:
         jobs.checkpoint(clone, 3, 200 * DAY)
     shown = {
@@ -291,10 +321,7 @@ def test_r43_what_a_suspended_job_was_submitted_with_stays(jobs, tmp_path, monke
 
     Those are of an earlier run of its id: when that one began says nothing of this one.
     """
-    origin = jobs.checkpoint(jobs.old, 90, 61 * DAY)
-    jobs.checkpoint(jobs.old, 100, 60 * DAY)
-    jobs.checkpoint(jobs.new, 101, HOUR)
-    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    origin = jobs.fork()
     suspended = Job(distinct(2), jobs.bed.root / distinct(2))
     jobs.checkpoint(suspended, 3, 200 * DAY)
     jobs.extra += ["--kubernetes-ha", "flink"]
@@ -314,14 +341,10 @@ def test_r43_what_is_stated_of_an_id_that_comes_back_may_be_of_an_earlier_run(
     jobs, stated, is_configured
 ) -> None:
     """The present run began with chk-90, and has failed over since; a policy is written once."""
-    origin = jobs.checkpoint(jobs.old, 90, 61 * DAY)
-    jobs.checkpoint(jobs.old, 100, 60 * DAY)
-    jobs.checkpoint(jobs.new, 101, HOUR)
-    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    origin = jobs.fork()
     job_id = distinct(2) if is_configured else "0" * 31 + "9"
     again = Job(job_id, jobs.bed.root / job_id)
-    for number in (130, 131, 132):
-        jobs.checkpoint(again, number, HOUR * (133 - number))
+    jobs.hourly(again, 130, 131, 132)
     own = {"restored": (131, again.folder / "chk-131"), "started_ms": millis_ago(50 * DAY)}
     routes = flink(again, completed=132, **own)
     if is_configured:
@@ -345,8 +368,7 @@ def test_r43_that_another_clusters_job_of_the_id_began_from_nothing_says_nothing
     twin = Job(clone.id, jobs.bed.folder / "elsewhere" / clone.id)
     jobs.server.routes.update(flink(twin, completed=7, status="FINISHED"))
     jobs.looks()
-    jobs.server.routes.clear()
-    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.runs(101, 39 * DAY, jobs.from_old(100))
     jobs.expire("--keep-last", "1")
     must_be_there(origin)
 
@@ -355,7 +377,7 @@ def test_r43_that_another_clusters_job_of_the_id_began_from_nothing_says_nothing
 @pytest.mark.parametrize(("status", "began"), [("RESTARTING", 39 * DAY), ("RUNNING", 3 * HOUR)])
 def test_r41_a_successor_that_does_not_last_takes_no_place(jobs, status, began) -> None:
     """It fails again and again, or has run for three hours only."""
-    origin = (100, jobs.old.folder / "chk-100")
+    origin = jobs.from_old(100)
     jobs.checkpoint(jobs.old, 90, 41 * DAY)
     newest = jobs.checkpoint(jobs.old, 100, 40 * DAY)
     jobs.checkpoint(jobs.new, 101, HOUR)
@@ -371,9 +393,8 @@ def test_r41_what_lost_the_bytes_of_a_file_stands_for_nothing(jobs, is_newest) -
     """A disk was full: the files of one that was to stay are there, and empty."""
     older = jobs.checkpoint(jobs.old, 90, 61 * DAY)
     jobs.checkpoint(jobs.old, 100, 60 * DAY)
-    for number in (101, 102):
-        jobs.checkpoint(jobs.new, number, HOUR * (103 - number))
-    jobs.runs(102, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.hourly(jobs.new, 101, 102)
+    jobs.runs(102, 39 * DAY, jobs.from_old(100))
     short = 102 if is_newest else 101
     (file,) = (jobs.new.folder / "shared").glob(f"{short:08x}-*")
     write(file, b"1234", HOUR)
@@ -391,9 +412,8 @@ def holds_at_90(jobs: TwoJobs, keyed: bytes) -> Path:
     data = hand.metadata(4, operators, checkpoint_id=90, properties=properties)
     for number, age in ((80, 62 * DAY), (100, 60 * DAY)):
         jobs.checkpoint(jobs.old, number, age)
-    for number in (101, 102):
-        jobs.checkpoint(jobs.new, number, HOUR * (103 - number))
-    jobs.runs(102, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.hourly(jobs.new, 101, 102)
+    jobs.runs(102, 39 * DAY, jobs.from_old(100))
     return write(jobs.old.folder / "chk-90" / "_metadata", data, 61 * DAY)
 
 
@@ -441,8 +461,7 @@ def test_r41_a_job_that_is_stated_without_a_checkpoint_leaves_the_newest_state(j
     newest = jobs.checkpoint(jobs.old, 5000, 80 * DAY)
     middle = Job(distinct(2), jobs.bed.root / distinct(2))
     jobs.checkpoint(middle, 5300, 50 * DAY)
-    for number in (6001, 6002, 6003):
-        jobs.checkpoint(jobs.new, number, HOUR * (6004 - number))
+    jobs.hourly(jobs.new, 6001, 6002, 6003)
     jobs.runs(6003, 39 * DAY, (5300, middle.folder / "chk-5300"))
     jobs.extra += ["--ended-job", middle.id]
     jobs.expire("--keep-last", "1", "--continued", f"{middle.id}={jobs.old.id}")
@@ -457,14 +476,9 @@ def test_r41_a_job_that_was_rolled_back_in_place_leaves_the_newest_state(jobs, f
         name = "abcd1234" * 2 + "0" * 16
         jobs.new = Job(name, jobs.bed.root / name)
     newest = jobs.checkpoint(jobs.old, 5000, 60 * DAY)
-    for number in (198, 199, 200):
-        jobs.checkpoint(jobs.new, number, HOUR * (201 - number))
+    jobs.hourly(jobs.new, 198, 199, 200)
     savepoint = jobs.bed.folder / "elsewhere" / "savepoint-y"
-    for began, origin in (
-        (50 * DAY, (5001, jobs.old.folder / "chk-5001")),
-        (39 * DAY, (100, savepoint)),
-    ):
-        jobs.server.routes.clear()
+    for began, origin in ((50 * DAY, jobs.from_old(5001)), (39 * DAY, (100, savepoint))):
         jobs.runs(200, began, origin, restored_at=began)
         if fixed == "by configuration":
             jobs.fixes_its_id(jobs.new)
@@ -482,7 +496,6 @@ def test_r41_a_job_that_its_operator_made_again_under_its_id_leaves_the_newest_s
 
     Its operator (1.14-1.16) submits it again from nothing, and keeps the id, which nobody chose.
     """
-    jobs.extra += ["--kubernetes-ha", "flink"]
     jobs.checkpoint(jobs.old, 90, 61 * DAY)
     newest = jobs.checkpoint(jobs.old, 100, 60 * DAY)
     numbers = (203, 204) if seen else (3, 4)
@@ -508,14 +521,10 @@ def test_r41_a_job_that_was_made_again_under_its_id_has_the_newest_state_of_its_
     newest = jobs.checkpoint(jobs.old, 50, 80 * DAY)
     for began, origin in ((90, (40, savepoints[0])), (75, (30, savepoints[1]))):
         restored = None if (began, again) == (75, "from nothing") else origin
-        started = millis_ago(began * DAY)
-        routes = flink(jobs.old, completed=50, restored=restored, started_ms=started)
-        jobs.server.routes.update(routes)
-        jobs.looks()
+        jobs.showed(jobs.old, 50, began * DAY, restored=restored)
     jobs.checkpoint(jobs.old, 100, 60 * DAY)
-    jobs.server.routes.clear()
     jobs.checkpoint(jobs.new, 101, HOUR)
-    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.runs(101, 39 * DAY, jobs.from_old(100))
     jobs.expire("--keep-last", "1", "--ended-for", "0")
     must_be_there(newest)
 
@@ -531,15 +540,10 @@ def test_r43_ha_metadata_that_an_earlier_run_left_recovers_no_job(jobs, kubernet
     lost begins with that again, whatever number it has in common with the run before. The control
     goes on from what its metadata names.
     """
-    jobs.extra += ["--kubernetes-ha", "flink"]
     file = jobs.old.shared(age=60 * DAY)
     properties = checkpoint_properties(NEVER_RETAINED)
     origin = jobs.old.checkpoint(100, file, age=60 * DAY, properties=properties)
-    began = millis_ago(90 * DAY)
-    failed = flink(jobs.old, completed=100, status="FAILED", started_ms=began)
-    jobs.server.routes.update(failed)
-    jobs.looks()
-    jobs.server.routes.clear()
+    jobs.showed(jobs.old, 100, 90 * DAY, status="FAILED")
     jobs.checkpoint(jobs.new, 50, 80 * DAY)
     jobs.checkpoint(jobs.new, 101, HOUR)
     left = retained(50 if ha == "was on" else 101)
@@ -572,7 +576,7 @@ def test_r41_a_folder_that_bears_no_job_id_has_the_newest_state_of_an_earlier_ru
     newest = jobs.old.folder / "chk-40" / "_metadata"
     if end == "continued":
         jobs.checkpoint(jobs.new, 51, HOUR)
-        jobs.runs(51, 39 * DAY, (50, jobs.old.folder / "chk-50"))
+        jobs.runs(51, 39 * DAY, jobs.from_old(50))
     else:
         began = millis_ago(70 * DAY)
         routes = flink(jobs.old, completed=50, status="FAILED", started_ms=began)
@@ -589,10 +593,8 @@ def test_r41_that_an_id_was_chosen_is_not_forgotten_with_its_cluster(jobs) -> No
     jobs.server.routes.update(flink(jobs.old, completed=6000))
     jobs.fixes_its_id(jobs.old)
     jobs.looks()
-    for number in (6001, 6002, 6003):
-        jobs.checkpoint(jobs.new, number, HOUR * (6004 - number))
-    jobs.server.routes.clear()
-    jobs.runs(6003, 39 * DAY, (6000, jobs.old.folder / "chk-6000"))
+    jobs.hourly(jobs.new, 6001, 6002, 6003)
+    jobs.runs(6003, 39 * DAY, jobs.from_old(6000))
     jobs.expire("--keep-last", "1", "--ended-for", "0")
     must_be_there(newest)
 
@@ -603,13 +605,10 @@ def test_r40_the_end_of_an_earlier_run_orders_nothing_for_what_was_stored_since(
     properties = checkpoint_properties(NEVER_RETAINED)
     file = jobs.old.shared(f"{7:08x}-0000-4000-8000-{7:012x}", age=25 * DAY)
     jobs.old.checkpoint(7, file, age=25 * DAY, properties=properties)
-    began = millis_ago(30 * DAY)
-    jobs.server.routes.update(flink(jobs.old, completed=7, status="FAILED", started_ms=began))
-    jobs.looks()
+    jobs.showed(jobs.old, 7, 30 * DAY, status="FAILED")
     file = jobs.old.shared(f"{8:08x}-0000-4000-8000-{8:012x}", age=0 * DAY)
     only = jobs.old.checkpoint(8, file, age=0 * DAY, properties=properties)
     jobs.checkpoint(jobs.new, 300, HOUR)
-    jobs.server.routes.clear()
     jobs.runs(300, 39 * DAY, None)
     margins = [word for name in ("quiet", "grace") for word in (f"--{name}-period", "0")]
     jobs.expire("--keep-last", "1", *margins, "--clock-skew", "0", "--allow-short-margins")
@@ -628,10 +627,7 @@ def test_r40_a_job_whose_jobmanager_was_lost_was_not_told_to_delete(jobs, end) -
     properties = checkpoint_properties(NEVER_RETAINED)
     newest = jobs.old.checkpoint(50, file, age=10 * DAY, properties=properties)
     status = "RUNNING" if end == "lost" else "FAILED"
-    began = millis_ago(40 * DAY)
-    jobs.server.routes.update(flink(jobs.old, completed=50, status=status, started_ms=began))
-    jobs.looks()
-    jobs.server.routes.clear()
+    jobs.showed(jobs.old, 50, 40 * DAY, status=status)
     jobs.checkpoint(jobs.new, 3, HOUR)
     jobs.runs(3, 9 * DAY, None)
     jobs.looks()
@@ -649,7 +645,6 @@ def test_r40_the_end_of_another_clusters_job_of_the_id_orders_nothing_here(jobs)
     jobs.server.routes.update(flink(twin, completed=7, status="FINISHED"))
     jobs.looks()
     jobs.checkpoint(jobs.new, 300, HOUR)
-    jobs.server.routes.clear()
     jobs.runs(300, 39 * DAY, None)
     jobs.expire("--keep-last", "1")
     must_be_there(only)
@@ -684,7 +679,7 @@ def test_a_statement_of_what_no_cycle_saw_lets_nothing_go(jobs, stated) -> None:
     """A slip in the id; the job failed over before the first cycle."""
     newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
     jobs.checkpoint(jobs.new, 9000, HOUR)
-    jobs.runs(9000, 39 * DAY, (8999, jobs.new.folder / "chk-8999"))
+    jobs.runs(9000, 39 * DAY, jobs.from_new(8999))
     origin = {"id": f"{jobs.old.id}@50000", "uri": jobs.old.folder / "chk-50000"}[stated]
     made, _ = jobs.expire("--keep-last", "1", "--continued", f"{jobs.new.id}={origin}")
     must_be_there(newest)
@@ -693,10 +688,7 @@ def test_a_statement_of_what_no_cycle_saw_lets_nothing_go(jobs, stated) -> None:
 
 def test_what_a_proven_successor_continued_goes(jobs) -> None:
     """A control: the same two jobs, and the younger one has run for long enough."""
-    jobs.checkpoint(jobs.old, 90, 61 * DAY)
-    jobs.checkpoint(jobs.old, 100, 60 * DAY)
-    jobs.checkpoint(jobs.new, 101, HOUR)
-    jobs.runs(101, 39 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.fork()
     assert went(jobs.expire("--keep-last", "1")) == {"chk-90"}, "the other one is its origin"
 
 
@@ -705,7 +697,7 @@ def test_what_the_loser_of_a_fork_wrote_goes_when_it_is_declared_dead(jobs) -> N
     jobs.checkpoint(jobs.old, 100, 60 * DAY)
     jobs.checkpoint(jobs.old, 5000, 40 * DAY)
     jobs.checkpoint(jobs.new, 9000, HOUR)
-    jobs.runs(9000, 59 * DAY, (100, jobs.old.folder / "chk-100"))
+    jobs.runs(9000, 59 * DAY, jobs.from_old(100))
     assert went(jobs.expire("--keep-last", "1", "--dead", jobs.old.id)) == {"chk-5000"}
 
 
@@ -741,13 +733,9 @@ def test_r41_one_stateless_start_gives_up_nothing_of_a_job_of_another_mode(
 
     What the older job had is in no other checkpoint. The control: it never was to keep its state.
     """
-    jobs.extra += ["--kubernetes-ha", "flink"]
     newest = jobs.checkpoint(jobs.old, 5000, 40 * DAY)
     kubernetes.operate(a_report(jobs.old, *MODES[case]))
-    began = millis_ago(90 * DAY)
-    jobs.server.routes.update(flink(jobs.old, completed=5000, started_ms=began))
-    jobs.looks()
-    jobs.server.routes.clear()
+    jobs.showed(jobs.old, 5000, 90 * DAY)
     kubernetes.operate(a_report(jobs.new, "stateless"))
     jobs.checkpoint(jobs.new, 3, HOUR)
     jobs.runs(3, 39 * DAY, None)
@@ -793,7 +781,6 @@ def test_r41_the_id_of_an_operator_has_one_origin_only_where_both_say_so(
     before that, which no cycle saw, may have found none of its checkpoints there, and begun anew.
     """
     release, shown = BY_OPERATORS[case]
-    jobs.extra += ["--kubernetes-ha", "flink"]
     older, other, origin = (
         jobs.checkpoint(jobs.old, n, 60 * DAY - n * HOUR) for n in (90, 95, 100)
     )
@@ -808,7 +795,7 @@ def test_r41_the_id_of_an_operator_has_one_origin_only_where_both_say_so(
         place, state = _LAST_STATE, "RUNNING" if case.endswith("since") else "RECONCILING"
         kubernetes.operate(deployed(jobs.new, place, "orders", state), release)
     jobs.checkpoint(jobs.new, 102, HOUR)
-    jobs.runs(102, 39 * DAY, (101, jobs.new.folder / "chk-101"))
+    jobs.runs(102, 39 * DAY, jobs.from_new(101))
     jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": place})
     gone = went(jobs.expire("--keep-last", "1"))
     if case not in _GOES:
@@ -825,7 +812,6 @@ def test_r41_what_another_resource_continued_stays_but_for_the_other_colour_of_a
 
     The operator makes a new resource for each colour. The control is a test by another resource.
     """
-    jobs.extra += ["--kubernetes-ha", "flink"]
     older = jobs.checkpoint(jobs.old, 90, 61 * DAY)
     place = jobs.checkpoint(jobs.old, 100, 60 * DAY).parent
     jobs.checkpoint(jobs.new, 101, HOUR)
@@ -858,16 +844,13 @@ def test_r41_a_name_that_was_given_up_gives_up_nothing_of_the_next_resource_of_t
 
     The control: the resource that was given up ran both jobs.
     """
-    jobs.extra += ["--kubernetes-ha", "flink"]
     jobs.checkpoint(jobs.old, 100, 90 * DAY)
     newest = jobs.checkpoint(jobs.new, 7, 41 * DAY)
     for job, uid in ((jobs.old, "first"), (jobs.new, "second" if made == "again" else "first")):
         report = a_report(job, "last-state", "last-state")
         report["metadata"]["uid"] = uid
         kubernetes.operate(report)
-        jobs.server.routes.clear()
-        jobs.server.routes.update(flink(job, completed=7, started_ms=millis_ago(100 * DAY)))
-        jobs.looks()
+        jobs.showed(job, 7, 100 * DAY)
     kubernetes.objects["flinksessionjobs"].clear()
     jobs.server.routes["/jobs"] = as_json({"jobs": []})
     jobs.extra += ["--ended-job", jobs.new.id]
@@ -904,7 +887,6 @@ def test_r41_an_id_that_was_given_up_gives_up_nothing_of_the_next_run_of_that_id
 @pytest.mark.answered_by("runs_of_one_folder")
 def test_r41_a_folder_of_many_runs_has_not_the_one_origin_of_one_of_them(jobs, kubernetes) -> None:
     """A later run of that folder began from nothing, and the job that lives continued that one."""
-    jobs.extra += ["--kubernetes-ha", "flink"]
     newest = jobs.checkpoint(jobs.old, 100, 90 * DAY)
     living, jobs.new = jobs.new, Job(distinct(2), jobs.bed.root / "orders")
     jobs.extra += ["--owner", jobs.new.id]
@@ -918,7 +900,6 @@ def test_r41_a_folder_of_many_runs_has_not_the_one_origin_of_one_of_them(jobs, k
     jobs.extra += ["--ended-job", jobs.new.id]
     jobs.new = living
     jobs.checkpoint(jobs.new, 161, HOUR)
-    jobs.server.routes.clear()
     jobs.runs(161, 49 * DAY, (160, shared))
     jobs.expire("--keep-last", "1", "--ended-for", "0")
     must_be_there(newest)
@@ -938,7 +919,6 @@ def test_r41_the_id_of_an_operator_has_not_one_origin_once_it_was_deployed_other
     the id and the resource was stateless once: then its status still says the former place. One
     before 1.10 keeps each id, and does not say from what it deploys.
     """
-    jobs.extra += ["--kubernetes-ha", "flink"]
     newest = jobs.checkpoint(jobs.old, 100, 60 * DAY)
     kubernetes.operate(deployed(jobs.new, str(newest.parent)))
     cancelled = jobs.checkpoint(jobs.new, 101, 58 * DAY)
@@ -951,7 +931,7 @@ def test_r41_the_id_of_an_operator_has_not_one_origin_once_it_was_deployed_other
     kubernetes.add(
         a_config_map(f"orders-{jobs.new.id}-config-map", *retained(8998, 8999), "counter")
     )
-    origin = (8997, jobs.new.folder / "chk-8997")
+    origin = jobs.from_new(8997)
     if again != "by an older operator":
         jobs.runs(8998, 39 * DAY, None if again == "from nothing" else origin)
         jobs.fixes_its_id(jobs.new)
@@ -960,7 +940,7 @@ def test_r41_the_id_of_an_operator_has_not_one_origin_once_it_was_deployed_other
         run("world", *word, "--state", jobs.bed.state)
     release, place = ("1.9", "") if again == "by an older operator" else ("1.10", _LAST_STATE)
     kubernetes.operate(deployed(jobs.new, place), release)
-    jobs.runs(8999, 39 * DAY, (8998, jobs.new.folder / "chk-8998"))
+    jobs.runs(8999, 39 * DAY, jobs.from_new(8998))
     jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": place})
     gone = went(jobs.expire("--keep-last", "1"))
     must_be_there(newest)
@@ -975,7 +955,6 @@ def test_r41_the_id_of_an_operator_has_not_one_origin_once_its_resource_is_gone(
 
     It has failed over since, and the owner says, truly, that the resource is gone.
     """
-    jobs.extra += ["--kubernetes-ha", "flink"]
     older = jobs.checkpoint(jobs.old, 90, 61 * DAY)
     place = jobs.checkpoint(jobs.old, 100, 60 * DAY).parent
     jobs.checkpoint(jobs.new, 101, 2 * HOUR)
@@ -985,7 +964,7 @@ def test_r41_the_id_of_an_operator_has_not_one_origin_once_its_resource_is_gone(
     jobs.looks()
     kubernetes.objects["flinkdeployments"].clear()
     jobs.checkpoint(jobs.new, 102, HOUR)
-    jobs.runs(102, 39 * DAY, (101, jobs.new.folder / "chk-101"))
+    jobs.runs(102, 39 * DAY, jobs.from_new(101))
     jobs.fixes_its_id(jobs.new, **{"execution.savepoint.path": "/elsewhere/savepoint-y"})
     jobs.looks()
     silent = ("cluster_silent", "kubernetes:flink")
