@@ -341,6 +341,19 @@ def test_a_maker_in_no_listed_place_may_go_back_to_its_snapshot(bed, options, an
     assert second_check(bed, bed.job(2), snapshot, *options)["safe_to_delete"] is answer
 
 
+@pytest.mark.parametrize(("days", "is_free"), [(200, False), (1, True)])
+def test_a_higher_number_from_an_earlier_life_of_the_maker_is_no_newer_one(
+    bed, days, is_free
+) -> None:
+    """Its id comes back, and no cluster shows it: it goes back to what it stored last."""
+    maker, job = bed.job(5), bed.job(UNIQUE)
+    maker.checkpoint(4711, maker.shared(age=200 * DAY), age=days * DAY)
+    snapshot = maker.checkpoint(12, maker.shared(age=50 * DAY), age=50 * DAY).parent
+    assert second_check(bed, job, snapshot)["safe_to_delete"] is is_free
+    code, told = users(snapshot, bed.root, "--closed-world", "--ended-job", job.id)
+    assert (code, told["has_users"]) == ((0, False) if is_free else (4, None))
+
+
 BESIDE = {
     "in the storage root": ("checkpoints", "all", 30, True),
     "it is another one's": ("second", "all", 30, False),

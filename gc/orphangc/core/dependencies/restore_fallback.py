@@ -20,23 +20,26 @@ def is_restore_fallback(
 ) -> bool:
     """Return whether a job that is not over may need the checkpoint at ``place`` itself.
 
-    It does where it is the newest one that Flink shows, or that HA metadata retains: a higher
-    number may be left from another life of the job. It does as well unless a newer one of its own
-    exists, and none of the others names a file below it.
+    It does where it is the newest one that Flink shows, or that HA metadata retains. It does as
+    well unless a newer one of its own exists, and none of the others names a file below it. A
+    higher number alone may be left from another life of the job: a newer one was stored later, too.
     """
     held = (max(each.retained_ids, default=None) for each in holds)
     if checkpoint_id in {*map(latest_known_id, facts), *held}:
         return True
-    others = [
-        checkpoint
-        for checkpoint in checkpoints
-        if checkpoint.folder != place and not checkpoint.is_savepoint
-    ]
-    if checkpoint_id is None or not any(
-        checkpoint.checkpoint_id > checkpoint_id for checkpoint in others
-    ):
+    own = [checkpoint for checkpoint in checkpoints if not checkpoint.is_savepoint]
+    others = [checkpoint for checkpoint in own if checkpoint.folder != place]
+    if checkpoint_id is None or not any(_is_newer(e, checkpoint_id, own) for e in others):
         return True
     return any(place.contains(folder) for checkpoint in others for folder in checkpoint.files)
+
+
+def _is_newer(checkpoint: Checkpoint, checkpoint_id: int, own: Iterable[Checkpoint]) -> bool:
+    """Return whether a checkpoint has a higher id than another one, and was stored later, too."""
+    at = checkpoint.modified_at
+    times = (each.modified_at for each in own if each.checkpoint_id == checkpoint_id)
+    is_later = all(at is not None and each is not None and at > each for each in times)
+    return checkpoint.checkpoint_id > checkpoint_id and is_later
 
 
 def recovers_from_its_own(

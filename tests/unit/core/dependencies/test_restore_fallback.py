@@ -30,6 +30,24 @@ def test_a_newer_one_that_names_nothing_of_it_replaces_it(checkpoint_id, others,
 
 
 @pytest.mark.parametrize(
+    ("own", "others", "answer"),
+    [
+        ({"age": "5d"}, [a_root(6, age="10d")], True),
+        ({"age": "10d"}, [a_root(6, age="5d")], False),
+        ({"age": "10d"}, [a_root(4, age="5d")], True),
+        ({"age": "10d"}, [a_root(6, age="20d"), a_root(7, age="5d")], False),
+        ({}, [a_root(6)], True),
+        ({"modified_at": None}, [a_root(6, age="5d")], True),
+        ({}, [a_root(6, modified_at=None)], True),
+        ({"is_savepoint": True}, [a_root(6)], False),
+    ],
+)
+def test_a_newer_one_was_stored_later(own, others, answer) -> None:
+    """A higher number that was stored before is of another life of the job."""
+    assert is_restore_fallback(PLACE, 5, [a_root(5, **own), *others]) is answer
+
+
+@pytest.mark.parametrize(
     ("shown", "retained", "answer"),
     [
         ((5,), [], True),
