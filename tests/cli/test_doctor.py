@@ -116,6 +116,17 @@ def test_one_fault_of_a_storage_is_one_finding(tmp_path, monkeypatch) -> None:
     assert "cannot create" in state, "not that a probe could not be removed again"
 
 
+def test_a_state_location_that_cannot_be_opened_is_one_finding_of_its_own(story) -> None:
+    """The storage root is examined all the same."""
+    ran = examined(story, state="gopher://x/y")
+    health = {check: each["health"] for check, each in findings(ran).items()}
+    assert ran.code == 2
+    assert [check for check, each in health.items() if each == "bad"] == ["state"]
+    assert {check: health[check] for check in ("list", "read", "clock", "kind")} == dict.fromkeys(
+        ("list", "read", "clock", "kind"), "good"
+    )
+
+
 def test_a_root_without_jobs_and_an_open_world_are_warnings(story) -> None:
     """Nothing would be deleted."""
     empty = story.bed.folder / "empty"

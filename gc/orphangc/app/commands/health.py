@@ -41,10 +41,10 @@ def checked(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
 
 
 def checked_storage(root: str, checks: Mapping[str, Check]) -> Iterator[Finding]:
-    """Yield the same of one storage; where the first check cannot reach it, that alone."""
+    """Yield the same of one storage; where the first check cannot open or reach it, that alone."""
     for number, finding in enumerate(checked(root, checks)):
         yield finding
-        if number == 0 and finding.exit_code == ExitCode.UNREACHABLE:
+        if number == 0 and finding.exit_code in {ExitCode.UNREACHABLE, ExitCode.USAGE}:
             return
 
 

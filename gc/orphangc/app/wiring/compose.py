@@ -114,10 +114,13 @@ def open_exports(sources: Sequence[str]) -> list[ExporterFolder]:
     return [each for each in found if each.jobs()]
 
 
-def with_proof(storage: Storage, state: StateFiles) -> Storage:
+def with_proof(storage: Storage, open_state: Callable[[], StateFiles]) -> Storage:
     """Return a storage that counts as tested if the state location holds a proof of it (R27).
 
     A proof by another version of orphangc or of the storage's client proves nothing.
+
+    Args:
+        open_state: Opens the state location, which no tested storage needs.
 
     Raises:
         StorageUnreachableError: The state location cannot be read.
@@ -126,7 +129,7 @@ def with_proof(storage: Storage, state: StateFiles) -> Storage:
         return storage
     from orphangc.collect.state.storage_proof import read_proof  # noqa: PLC0415 - rarely used
 
-    proof = read_proof(state, storage.location)
+    proof = read_proof(open_state(), storage.location)
     if proof is not None and proof.is_of(storage.location, __version__, storage.client):
         storage.is_tested, storage.proof = True, proof.words(now())
     return storage
@@ -137,7 +140,7 @@ def _storage_root(
 ) -> Storage:
     shows_all = is_planning and settings.inventory is None
     storage = open_storage(settings.location, state=state.location, shows_all=shows_all)
-    storage = with_proof(storage, state)
+    storage = with_proof(storage, lambda: state)
     if settings.inventory is None or not is_planning:
         return storage
     from orphangc.adapters.s3_inventory.inventory import open_inventory  # noqa: PLC0415 - rarely used

@@ -114,7 +114,8 @@ def _findings(
 ) -> Iterator[Finding]:
     try:
         state = state_place(settings)
-        storage = with_proof(open_storage(settings.location, state=state), open_state_files(state))
+        storage = open_storage(settings.location, state=state)
+        storage = with_proof(storage, partial(open_state_files, state))
     except OrphanGcError as err:
         yield bad(settings.root, "open", err)
         return
