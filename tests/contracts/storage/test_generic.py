@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime
 
+import fsspec
 import pytest
 from fsspec.spec import AbstractFileSystem
 
+from cli.stories_on_s3 import use_s3
 from contracts.places import facts, listed, rows
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.fsspec_storage import FsspecStorage
@@ -12,7 +14,7 @@ from orphangc.adapters.files.translate import unreachable
 from orphangc.collect.listing.storage_metadata import metadata_in
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.errors import StorageUnreachableError
-from orphangc.ports import DeletionStatus
+from orphangc.ports import DeletionStatus, Folder
 
 STAMP = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ROOT = {"name": "/r", "size": 0, "type": "directory"}
@@ -125,6 +127,49 @@ def test_what_is_neither_a_file_nor_a_folder_may_hide_one(kind):
     """SFTP's word, WebHDFS's, Arrow's: what a link leads to is never entered, nor overlooked."""
     storage, _ = opened({"name": "/r/l", "type": kind, "size": 0}, a_file("x"))
     assert storage.folder().closed == ("l",)
+
+
+@pytest.mark.parametrize("name", ["/r/", "/r//"])
+def test_a_folder_without_a_name_is_an_error(name):
+    """Of a bucket: no method of fsspec's lists it, and a person may have copied a checkpoint."""
+    storage, _ = opened({"name": name, "size": 0, "type": "directory"}, a_file("x"))
+    for look in (storage.folder, lambda: rows(storage)):
+        with pytest.raises(StorageUnreachableError, match="without a name"):
+            look()
+
+
+def test_a_folder_of_a_bucket_without_a_name_is_an_error(moto_url, monkeypatch):
+    """s3fs stands for what is in other object stores."""
+    client = use_s3(monkeypatch, moto_url)
+    client.create_bucket(Bucket="generic")
+    for key in ("cp/a/", "cp/a/x", "cp/a//_metadata"):
+        client.put_object(Bucket="generic", Key=key, Body=b"bytes")
+    s3 = fsspec.filesystem("s3", endpoint_url=moto_url, skip_instance_cache=True)
+    storage = FsspecStorage(canonical("oss://generic/cp"), file_system=(s3, "generic/cp"))
+    assert storage.folder().folders == ("a",)
+    for look in (lambda: storage.folder("a"), lambda: rows(storage)):
+        with pytest.raises(StorageUnreachableError, match="cp/a has a folder without a name"):
+            look()
+    client.delete_object(Bucket="generic", Key="cp/a//_metadata")
+    assert listed(storage) == ["a/x"]
+
+
+def test_a_folder_that_cannot_be_found_and_is_there_is_an_error():
+    """Some clients say so of what they may not list; Flink deletes folders, which then are gone."""
+    storage, file_system = opened({"name": "/r/f", "size": 0, "type": "directory"})
+    ls = file_system.ls
+
+    def ls_of_root(path: str, **_: object) -> list:
+        if path != "/r":
+            raise FileNotFoundError(path)
+        return ls(path)
+
+    file_system.ls = ls_of_root
+    for look in (lambda: storage.folder("f"), lambda: rows(storage)):
+        with pytest.raises(StorageUnreachableError, match="/r/f"):
+            look()
+    file_system.infos.pop("/r/f")
+    assert storage.folder("f") == Folder((), ())
 
 
 def test_a_file_of_which_nothing_shows_a_change_is_read_each_time():

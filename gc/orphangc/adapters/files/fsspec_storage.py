@@ -187,16 +187,24 @@ class FsspecStorage(Storage):
                 self._fs.invalidate_cache()
                 found = self._fs.ls(path or "/", detail=True)
             except (FileNotFoundError, NotADirectoryError):
-                if not key:
+                if not key or _is_folder(self._info(key) or {}):
                     raise
                 return None
-            entries = [(self._name(info["name"], path), info) for info in found]
+            entries = [(self._name(info, path), info) for info in found]
         return [(name, info) for name, info in entries if name]
 
-    def _name(self, name: str, folder: str) -> str:
-        """Return the last part of a listed name, "" for the folder itself."""
-        bare = str(name).rstrip("/")
-        if bare == folder or bare.strip("/") == folder.strip("/"):
+    def _name(self, info: Info, folder: str) -> str:
+        """Return the last part of a listed name, "" for the folder itself.
+
+        Raises:
+            StorageUnreachableError: It is elsewhere, or a folder in a bucket that has no name.
+        """
+        name = str(info["name"])
+        bare = name.rstrip("/")
+        if bare.strip("/") == folder.strip("/"):
+            if name.endswith("/") and bare and _is_folder(info):
+                why = "has a folder without a name, which cannot be listed: move what is in it"
+                raise StorageUnreachableError(f"{folder} {why}")
             return ""
         parent, _, last = bare.rpartition("/")
         if parent.strip("/") != folder.strip("/"):
