@@ -1,6 +1,9 @@
 """What only a local folder has: links, odd names, permissions, folders that vanish."""
 
 import os
+import shutil
+from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,6 +138,56 @@ def test_two_names_that_would_be_shown_as_one_are_an_error(local_place, names, b
         rows(storage)
     with pytest.raises(StorageUnreachableError, match="rename that one"):
         storage.folder(below[:-1])
+
+
+class UnfoundEntry:
+    """An entry of a folder that is listed, and cannot be found."""
+
+    def __init__(self, entry: os.DirEntry) -> None:
+        self.name = entry.name
+        self.is_dir = entry.is_dir
+
+    def stat(self, **_: object) -> None:
+        raise FileNotFoundError(self.name)
+
+
+@pytest.mark.parametrize("key", ["a/b?/_metadata", "a/b?_metadata"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_what_is_listed_and_cannot_be_found_is_an_error(local_place, monkeypatch, key, is_there):
+    """A mount shows by another name what its character set lacks; what Flink deletes is gone."""
+    local_place.put(key)
+    local_place.put("a/x")
+    storage, name = local_place.open(), key.split("/")[1]
+    scan = os.scandir
+
+    def unless_it_is(call: Callable) -> Callable:
+        def find(path, *args, **options):
+            if path == name:
+                raise FileNotFoundError(path)
+            return call(path, *args, **options)
+
+        return find
+
+    @contextmanager
+    def scandir(handle):
+        with scan(handle) as entries:
+            found = [UnfoundEntry(each) if each.name == name else each for each in entries]
+        if not is_there and any(each.name == name for each in found):
+            path = local_place.folder / "a" / name
+            path.unlink() if path.is_file() else shutil.rmtree(path)
+        yield iter(found)
+
+    for each in ("open", "stat"):
+        monkeypatch.setattr(os, each, unless_it_is(getattr(os, each)))
+    monkeypatch.setattr(os, "scandir", scandir)
+    if is_there:
+        with pytest.raises(StorageUnreachableError, match="is listed and cannot be found"):
+            rows(storage)
+        with pytest.raises(StorageUnreachableError, match="is listed and cannot be found"):
+            storage.folder("a" if name.endswith("_metadata") else f"a/{name}")
+    else:
+        assert listed(storage) == ["a/x"]
+        assert [each.key for each in storage.folder("a").objects] == ["a/x"]
 
 
 def test_a_folder_that_may_not_be_read_is_an_error(local_place, monkeypatch):

@@ -6,11 +6,12 @@ import errno
 import os
 import stat as st
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
+from flinkstate.places.checkpoint_names import may_be_metadata
 from flinkstate.places.locations import Location
 from flinkstate.text.redaction import one_line
 from orphangc.adapters.files.mount_table import store_time
@@ -27,6 +28,7 @@ _ABSENT = {errno.ENOENT, errno.ENAMETOOLONG}
 """Errors that say that nothing has a name: each part of a key is opened alone."""
 _NO_EMPTY_FOLDER = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ELOOP}
 _LINKS_WITHOUT_FOLDERS = 2
+_LOOKS = 3
 _ESCAPED = "its name is shown escaped, for it is no UTF-8: rename it, if it is still there"
 
 
@@ -99,8 +101,10 @@ class LocalStorage(Storage):
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(name)
                         continue
-                    with suppress(FileNotFoundError):
+                    try:
                         objects.append(_facts(parent + name, entry.stat(follow_symlinks=False)))
+                    except FileNotFoundError:
+                        self._check_file_gone(parent + name)
                     if entry.is_symlink() and not _leads_to_file(entry):
                         closed.append(name)
         ordered = sorted(objects, key=lambda each: each.key)
@@ -241,6 +245,7 @@ class LocalStorage(Storage):
                 try:
                     found = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
+                    self._check_file_gone(parent + entry.name)
                     continue
                 if st.S_ISREG(found.st_mode):
                     stamp = found.st_mtime_ns
@@ -279,6 +284,7 @@ class LocalStorage(Storage):
         except FileNotFoundError as err:
             if "\\" in key:
                 raise unreachable(f"list {self._place(key)}", _ESCAPED) from err
+            self._check_gone(key, is_folder=True)
             yield None
             return
         except (OSError, ValueError) as err:
@@ -289,6 +295,25 @@ class LocalStorage(Storage):
             raise unreachable(f"list {self._place(key)}", err) from err
         finally:
             os.close(handle)
+
+    def _check_file_gone(self, key: str) -> None:
+        if may_be_metadata(key):  # millions of others come and go
+            self._check_gone(key, is_folder=False)
+
+    def _check_gone(self, key: str, *, is_folder: bool) -> None:
+        """Raise ``StorageUnreachableError`` if a folder lists what cannot be found in it."""
+        place = self._place(escaped(key))
+        try:
+            for _ in range(_LOOKS):  # Flink may make it again meanwhile
+                with self._parent(key) as (handle, name):
+                    if not _is_unfound(name, handle, is_folder=is_folder):
+                        return
+        except FileNotFoundError:
+            return
+        except OSError as err:
+            raise unreachable(f"read {place}", err) from err
+        why = "it is listed and cannot be found: a mount may lack its characters; rename it"
+        raise unreachable(f"read {place}", why)
 
     @contextmanager
     def _parent(self, key: str) -> Iterator[tuple[int, str]]:
@@ -341,6 +366,17 @@ def _descend(handle: int, parts: Sequence[str]) -> int:
             os.close(handle)
         handle = inner
     return handle
+
+
+def _is_unfound(name: str, handle: int, *, is_folder: bool) -> bool:
+    """Return whether an open folder lists a file or a folder that cannot be found in it."""
+    with os.scandir(handle) as entries:
+        kinds = [each.is_dir(follow_symlinks=False) for each in entries if each.name == name]
+    try:
+        os.stat(name, dir_fd=handle, follow_symlinks=False)
+    except FileNotFoundError:
+        return is_folder in kinds
+    return False
 
 
 def _folders_in(handle: int) -> tuple[list[str], bool]:
