@@ -3,6 +3,7 @@
 import pytest
 
 from contracts.places import FILLED, listed, rows
+from orphangc.collect.listing.storage_metadata import metadata_in
 from orphangc.errors import StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 
@@ -137,6 +138,17 @@ def test_what_is_in_a_folder_without_a_name_is_listed(place):
         found = [key for batch in storage.nameless(folder) for key in batch["key"].to_pylist()]
         assert sorted(found) == sorted(inside)
         assert storage.folder(folder).has_nameless == place.has_special_keys
+
+
+def test_the_search_beside_a_folder_finds_what_is_in_one_without_a_name(place):
+    """Also of a store that is listed in no order, folder by folder."""
+    keys = ["a/_metadata", *(["/x/_metadata", "a//x/_metadata"] if place.has_special_keys else [])]
+    place.put_all([*keys, "a/own/_metadata"])
+    storage = place.open()
+    for is_ordered in {storage.is_ordered, False}:
+        storage.is_ordered = is_ordered
+        found = metadata_in(storage, ["a/own"], lambda *_: None)
+        assert sorted(each.key for each in found.objects) == sorted(keys)
 
 
 def test_a_large_store_is_shown_level_by_level(filled_place):

@@ -144,6 +144,8 @@ def _batches_beside(
         ],
         schema=LISTING_SCHEMA,
     )
+    if level.has_nameless:
+        yield from storage.nameless(folder)
     for name in level.folders:
         yield from _batches_beside(storage, f"{below}{name}", left_out)
 
