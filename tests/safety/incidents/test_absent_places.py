@@ -63,6 +63,30 @@ def test_a_place_that_a_cluster_names_and_that_is_not_mounted_here_blocks(
         assert plan.blocks(story.job) == []
 
 
+@pytest.mark.parametrize("where", ["beside", "beside, of places alone", "in the storage"])
+@pytest.mark.parametrize("named_by", [e for e in NAMED_BY if "savepoints" not in e])
+@pytest.mark.parametrize("has_note", [False, True], ids=["empty", "with a note"])
+@pytest.mark.answered_by("condition:place_unreachable")
+def test_a_mount_point_without_its_mount_blocks_whatever_is_in_it_and_around_it(
+    story, volume, named_by, where, *, has_note
+) -> None:
+    """It may be in a storage that is searched, and a note in it says that the volume is absent."""
+    place = story.bed.folder / "team-b" if where == "in the storage" else volume
+    search = "places" if where.endswith("alone") else "storage"
+    (place / "ck").mkdir(parents=True)
+    if has_note:
+        write(place / "ck" / "NOT-MOUNTED", b"", 30 * DAY)
+    with RestServer(cluster(named_by, place)) as server:
+        asked = ("--flink-rest", server.url, "--search", search)
+        plan = story.bed.plan(*asked)
+        assert plan.blocks(story.job) == ["place_unreachable"]
+        assert story.bed.sweep(plan, "--delete").code == 4
+        must_be_there(*story.orphans)
+        assert f"--empty-root {place}/ck" in plan.job(story.job)["blocked"][0]["message"]
+        plan = story.bed.plan(*asked, "--empty-root", place / "ck")
+        assert plan.blocks(story.job) == []
+
+
 def configured(*options: tuple[str, str]) -> dict[str, Reply]:
     """Return the routes of a cluster that shows no job, and a configuration with these options."""
     routes = flink(Job("b" * 32, Path("/nowhere")), completed=3)

@@ -31,7 +31,12 @@ from orphangc.collect.observe.checkpoints import (
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, quarantined_checkpoints
 from orphangc.collect.observe.exporter_folder import ExporterFolder
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
-from orphangc.collect.observe.reported import Named, places_in_answers, reported_places
+from orphangc.collect.observe.reported import (
+    Named,
+    homes_in_answers,
+    places_in_answers,
+    reported_places,
+)
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
 from orphangc.collect.observe.storage_search import (
     FoundInStorage,
@@ -250,7 +255,9 @@ def observe(environment: Environment) -> Observation:
         listed=listed,
         unreached=search.unreached,
         quarantined=frozenset(each.folder for each in environment.quarantined),
-        storages=searching.contents(both.places(snapshots, settings), parts, listed, elsewhere),
+        storages=searching.contents(
+            both, snapshots, read=parts, listed=listed, elsewhere=elsewhere
+        ),
     )
 
 
@@ -298,7 +305,9 @@ class _Searching:
 
     def contents(
         self,
-        named: Iterable[Named],
+        answers: _Answers,
+        snapshots: Sequence[RegistrySnapshot],
+        *,
         read: Sequence[CheckpointsRead],
         listed: Listed,
         elsewhere: Sequence[Checkpoint],
@@ -306,27 +315,25 @@ class _Searching:
         environment, search = self.environment, self.environment.search
         if search is None:
             return ()
-        bases = (*environment.bases, *environment.bases)
-        scanned = [
-            folder
-            for base, part in zip(bases, read, strict=True)
-            if base.location == search.own
-            for folder in part.scan.metadata
-        ]
+        places = [base.location for base in environment.bases] * 2
+        parts = [*zip(places, read, strict=True)]
+        scanned = [e for place, part in parts if place == search.own for e in part.scan.metadata]
         self._share(search.own, listed, scanned)
-        return search.contents(
+        asked = answers.clusters, snapshots, environment.settings, answers.ha
+        found = search.contents(
             self.listings,
-            named,
+            places_in_answers(*asked),
             read=[*(each for part in read for each in part.checkpoints), *elsewhere],
             links=environment.engine.links(),
             seen={
-                base.location.child(folder): stored
-                for base, part in zip(bases, read, strict=True)
+                place.child(folder): stored
+                for place, part in parts
                 for folder, stored in part.scan.metadata.items()
             },
             reader=environment.reader,
             progress=environment.progress,
         )
+        return (*found, *search.absent(homes_in_answers(*asked), found, parts))
 
     def _share(self, root: Location | None, listed: Listed, scanned: Iterable[str]) -> None:
         """Let other storage roots of the run know what the whole listing of this one shows."""

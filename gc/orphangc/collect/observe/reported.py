@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from flinkstate.places.checkpoint_names import METADATA_NAME
+from flinkstate.places.checkpoint_names import METADATA_NAME, is_savepoint_folder
 from flinkstate.places.locations import (
     UNREADABLE,
     Location,
@@ -21,6 +21,7 @@ from orphangc.core.cluster.job_facts import (
     external_paths,
     restored_paths,
 )
+from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS, named_folders
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.model.settings import StorageRootSettings
@@ -171,3 +172,24 @@ def places_in_answers(
     found += [(canonical(pin, settings.aliases), "a pin") for pin in settings.pin]
     yield from found
     yield from ((canonical(each), "Flink's options") for each in settings.without_checkpoints)
+
+
+def homes_in_answers(
+    clusters: Iterable[ClusterFacts],
+    snapshots: Iterable[RegistrySnapshot],
+    settings: StorageRootSettings,
+    ha: Iterable[HaFacts],
+) -> Iterator[Named]:
+    """Yield the places that answers name in which jobs keep, or kept, their checkpoints.
+
+    A place of savepoints may hold none yet, and none of them needs files of a job.
+    """
+    clusters, ha = tuple(clusters), tuple(ha)
+    for by, uri in sorted(namings(clusters, snapshots, settings, ha=ha)):
+        if not is_savepoint_folder(canonical(uri).name):
+            yield place_around(canonical(uri)), by
+    options = [(o, path, c.uri) for c in clusters for o, path in named_folders(c.options.items())]
+    options += [(each.option, each.path, each.by) for facts in ha for each in facts.folders]
+    for option, path, by in options:
+        if option in CHECKPOINT_OPTIONS:
+            yield folder_named(path, settings), f"the configuration of {by}"

@@ -19,11 +19,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from flinkstate.files.paths import resolved
 from flinkstate.places.checkpoint_names import METADATA_NAME, checkpoint_id_of, metadata_folder
-from flinkstate.places.locations import UNREADABLE, Location
+from flinkstate.places.locations import UNREADABLE, Location, named_place
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata
-from orphangc.collect.observe.checkpoints import CheckpointReader, is_of_checkpoint
+from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead, is_of_checkpoint
 from orphangc.collect.observe.reported import Named, places_of_files, why_unread
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, NoCheckpoint, UnreadableCheckpoint
@@ -53,9 +54,9 @@ _NAMED_BEFORE = (
     " with --search-except {}"
 )
 _ABSENT = (
-    "on this machine there is no such folder, or an empty one, as a mount point is without its"
-    " mount: mount it, say with --alias what its path means, or state with --empty-root {} that no"
-    " checkpoint is there"
+    "on this machine there is no such folder, or nothing of Flink's in it, as in a mount point"
+    " without its mount: mount it, say with --alias what its path means, or state with --empty-root"
+    " {} that no checkpoint is there"
 )
 _TWO_NAMES = (
     "it may be the storage of {} under another name, by which no pin there keeps a file and no job"
@@ -92,6 +93,12 @@ class FoundInStorage:
     directories: tuple[Location, ...] = ()
     changed_at: Mapping[Location, datetime] = field(default_factory=dict)
     problem: str | None = None
+
+    @property
+    def traces(self) -> tuple[Location, ...]:
+        """Return the places of what it holds of Flink's."""
+        unread = (named_place(each.uri) for each in self.unreadable)
+        return (*self.directories, *(each.folder for each in self.checkpoints), *unread)
 
     def contains(self, place: Location) -> bool:
         """Return whether a place was searched with it."""
@@ -243,6 +250,34 @@ class StorageSearch:
             if twin is not None and not any(each.contains(place) for each in self.left_out):
                 searched = found.get(place) or FoundInStorage(location=place, named_by=(by,))
                 yield replace(searched, problem=searched.problem or _TWO_NAMES.format(twin))
+
+    def absent(
+        self,
+        homes: Iterable[Named],
+        found: Sequence[FoundInStorage],
+        parts: Iterable[tuple[Location, CheckpointsRead]],
+    ) -> tuple[FoundInStorage, ...]:
+        """Return the local ones of some homes of checkpoints that were searched and are not there.
+
+        Nothing of Flink's is in them: a mount point without its mount may hold a file, and may be
+        in a storage that is searched.
+
+        Args:
+            parts: Scans of the bases, by the place of each.
+        """
+        wanted = {resolved(place): (place, by) for place, by in homes if place.scheme == "file"}
+        bases = [(resolved(base), part.scan) for base, part in parts] if wanted else []
+        traces = {base for base, _ in bases}
+        traces |= {base.child(e) for base, s in bases for e in (*s.directories, *s.readable)}
+        traces |= {place for each in found for place in each.traces} if wanted else set()
+        covered = [*self.left_out, *(each.location for each in found if each.problem is not None)]
+        return tuple(
+            FoundInStorage(location=here, named_by=(by,), problem=_ABSENT.format(place))
+            for here, (place, by) in wanted.items()
+            if not any(map(here.contains, traces))
+            and not (self.is_empty(place) or self.is_empty(here))
+            and not any(each.contains(here) for each in covered)
+        )
 
     def _storages(
         self, strong: Iterable[Named], weak: Iterable[Named], found: Iterable[FoundInStorage]
