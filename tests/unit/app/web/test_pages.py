@@ -237,6 +237,13 @@ def test_a_blocked_storage_root_is_never_shown_as_nothing_to_do(mode, condition)
         assert "nothing to do" not in words(each).lower()
 
 
+def test_what_was_not_judged_is_not_called_free_of_orphans():
+    """Too young, or of no area with a rule: a later run may find some."""
+    page = words(seen(a_status(a_root(a_record(amounts=amounts(live=3, young=2))))))
+    assert "No orphan is known among 5.0 GB." in page
+    assert "is left" not in page
+
+
 @pytest.mark.parametrize("result", [RunResult.LOCKED, RunResult.INTERRUPTED, RunResult.MISSED])
 def test_what_passes_by_itself_needs_no_person_until_it_comes_again(result):
     """Once is chance."""

@@ -123,7 +123,7 @@ def _found(stored: Stored, swept: int, cost: Cost) -> str:
     if not stored.total.objects:
         return "Nothing is stored."
     if not orphaned:
-        return f"No orphan is left among {human_bytes(whole)}."
+        return f"No orphan is known among {human_bytes(whole)}."
     return (
         f"{human_bytes(orphaned)} of {human_bytes(whole)} belong to no checkpoint any more:"
         f" {cost.text} a month."
