@@ -9,6 +9,8 @@ from email.parser import BytesParser
 
 import pytest
 import requests
+from azure.core.exceptions import ClientAuthenticationError
+from azure.storage.blob import ContainerClient
 from urllib3.exceptions import ReadTimeoutError
 
 from contracts.servers.azurite import ACCOUNT, connection_string
@@ -564,3 +566,16 @@ def test_a_folder_without_anything_is_empty(stub) -> None:
     """And no error."""
     stub.answer = lambda _: Answer(page())
     assert open_storage(URI).folder("x") == Folder((), ())
+
+
+@pytest.mark.usefixtures("stub")
+def test_where_there_are_no_credentials_it_is_said_how_to_give_some(monkeypatch) -> None:
+    """No request was made; what each of ten kinds of credentials lacks is many lines."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ClientAuthenticationError("DefaultAzureCredential failed\nAttempted credentials:")
+
+    monkeypatch.setattr(ContainerClient, "walk_blobs", fail)
+    with pytest.raises(StorageUnreachableError, match="no credentials: set AZURE_STORAGE_") as err:
+        open_storage(canonical(URI)).folder("")
+    assert "\n" not in str(err.value)

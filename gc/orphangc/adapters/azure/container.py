@@ -54,6 +54,11 @@ _SERVICE = "Microsoft.Storage/storageAccounts/blobServices"
 _RULES = "az storage account management-policy show"
 _HIDDEN = ["deleted", "versions"]
 _FEW = 1000
+_NO_CREDENTIALS = (
+    "no credentials: set AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_ACCOUNT_KEY or"
+    " AZURE_STORAGE_SAS_TOKEN, or sign in (workload identity, managed identity, az login)"
+)
+"""No request was made. What each kind of credentials lacks the client says in twenty lines."""
 _BUSY = "ServerBusy"
 """Code of a request that was turned away, whose status is that of an outage."""
 
@@ -362,11 +367,10 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except HttpResponseError as err:
+        if isinstance(err, ClientAuthenticationError) and err.status_code is None:
+            raise RequestError(_NO_CREDENTIALS, status=HTTPStatus.UNAUTHORIZED) from err
         code = getattr(err.error_code, "value", None) if hasattr(err, "error_code") else None
-        status = err.status_code or (
-            HTTPStatus.UNAUTHORIZED if isinstance(err, ClientAuthenticationError) else 0
-        )
-        raise _error(status, code or "", str(err.message)) from err
+        raise _error(err.status_code or 0, code or "", str(err.message)) from err
     except ServiceRequestTimeoutError as err:  # no connection came about
         raise RequestError.of(err, is_sent=False) from err
     except (AzureError, OSError, ValueError) as err:

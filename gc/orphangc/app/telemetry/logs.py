@@ -51,7 +51,8 @@ def configure_logs(
     Args:
         settings: Format and level of the logs; ``None``: JSON unless stderr is a terminal, from
             ``info`` on. Single steps are shown at any level if the command line asks for them.
-        takes_others: Whether logs of libraries are shown in the same form.
+        takes_others: Whether warnings of libraries are shown in the same form; where not, only if
+            the command line asks for single steps: the error that follows one says it in a line.
         is_daemon: Whether the logs are all that is shown, on a terminal too.
     """
     form, level_name = ("auto", "info") if settings is None else (settings.format, settings.level)
@@ -87,6 +88,8 @@ def configure_logs(
     )
     if takes_others:
         _take_others(common, rendering)
+    elif not asked.is_verbose:
+        logging.lastResort = logging.NullHandler()
 
 
 _DICT_TRACEBACKS = structlog.processors.ExceptionRenderer(

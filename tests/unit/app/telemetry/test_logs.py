@@ -91,6 +91,17 @@ def test_libraries_log_in_the_same_form(capsys) -> None:
     assert (line["event"], line["level"]) == ("see http://host for more", "warning")
 
 
+def test_a_command_shows_one_error_and_not_what_a_library_says_before_it(
+    capsys, monkeypatch
+) -> None:
+    """Azure's client explains in twenty lines, in no form and unredacted, that nobody signed in."""
+    monkeypatch.setattr(logging, "lastResort", logging.lastResort)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    configure_logs()
+    logging.getLogger("some.library").warning("see http://me:hunter2@host\nfor more")
+    assert capsys.readouterr().err == ""
+
+
 def test_a_format_for_people_can_be_asked_for(capsys) -> None:
     """As on a terminal."""
     configure_logs(LogSettings(format="console"))
