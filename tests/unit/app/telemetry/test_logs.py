@@ -94,7 +94,7 @@ def test_libraries_log_in_the_same_form(capsys) -> None:
 def test_a_command_shows_one_error_and_not_what_a_library_says_before_it(
     capsys, monkeypatch
 ) -> None:
-    """Azure's client takes twenty lines, in no form and unredacted, where credentials are missing."""
+    """Azure's client takes twenty lines, in no form, where credentials are missing."""
     monkeypatch.setattr(logging, "lastResort", logging.lastResort)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     configure_logs()
