@@ -409,6 +409,13 @@ def test_a_kind_that_is_not_known_blocks_until_it_is_acknowledged() -> None:
     assert blocks_of(stated) == ()
 
 
+def test_zookeeper_without_its_address_is_a_known_kind_that_lacks_it() -> None:
+    """A person is to add the quorum, not to look for another kind."""
+    config = configuration(**{"high-availability": "ZOOKEEPER"})
+    (unclear,) = world_of_discovery(found([a_deployment(config=config)])).unclear
+    assert unclear.why.startswith("high-availability.zookeeper.quorum is missing: ")
+
+
 def test_no_secret_of_a_configuration_is_shown() -> None:
     """An option that is not understood is named without the password in its value."""
     config = configuration(**{"state.backend.own": "jdbc://user:a-password@host/x"})

@@ -97,17 +97,26 @@ def ha_facts(
                     " only suspended cannot be seen",
                     origin=where,
                 )
-        elif word.lower() == "zookeeper" and all_of(options, *ZOOKEEPER_OPTIONS):
-            for place, cluster in product(
-                _zookeepers(options), all_of(options, *CLUSTER_ID_OPTIONS) or (name,)
-            ):
-                yield HaFact(type="zookeeper", where=place, cluster_id=cluster, origin=where)
+        elif word.lower() == "zookeeper":
+            yield from _in_zookeeper(options, where, name)
         else:
             yield UnclearFact(
                 why=f"{word[:60]!r} is no kind of HA services that is known here: which of its jobs"
                 " are only suspended cannot be seen",
                 origin=where,
             )
+
+
+def _in_zookeeper(options: Options, where: Origin, name: str) -> Iterator[HaFact | UnclearFact]:
+    clusters = all_of(options, *CLUSTER_ID_OPTIONS) or (name,)
+    for place, cluster in product(_zookeepers(options), clusters):
+        yield HaFact(type="zookeeper", where=place, cluster_id=cluster, origin=where)
+    if not all_of(options, *ZOOKEEPER_OPTIONS):
+        yield UnclearFact(
+            why=f"{ZOOKEEPER_OPTIONS[0]} is missing: which of its jobs are only suspended cannot be"
+            " seen",
+            origin=where,
+        )
 
 
 def _zookeepers(options: Options) -> Iterator[str]:
