@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import TypeVar
 
 from flinkstate.errors import SettingsError
 from flinkstate.files.mounts import mount_in, mounts_in, table_text
 from flinkstate.places.locations import Alias, Location, canonical, parse_alias
 
+_Known = TypeVar("_Known", bound=Hashable)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 """Beginning of a URI, also with the one slash that ``Path`` leaves of two."""
 
@@ -109,6 +111,20 @@ def spellings(place: Location) -> frozenset[Location]:
     inside = own.shown.child(own.at.key_of(real) or "")
     keys = ((each.at, each.shown.key_of(inside)) for each in mounts)
     return frozenset({real, *(at.child(key) for at, key in keys if key is not None)})
+
+
+def by_each_name(named: Iterable[tuple[Location, _Known]]) -> dict[Location, set[_Known]]:
+    """Return what is known of places by every name of each; see ``spellings``."""
+    found: dict[Location, set[_Known]] = {}
+    for place, known in named:
+        for name in spellings(place):
+            found.setdefault(name, set()).add(known)
+    return found
+
+
+def with_any_name(known: Mapping[Location, Collection[_Known]], place: Location) -> set[_Known]:
+    """Return what is known of a place, whatever names it; see ``by_each_name``."""
+    return {each for name in spellings(place) for each in known.get(name, ())}
 
 
 def is_same(one: Location, other: Location) -> bool:

@@ -46,6 +46,8 @@ from orphangc.core.documents.plan import (
     tallies_of,
 )
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
+from orphangc.core.groups import grouped
+from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.bounds import Bound
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.settings import StorageRootSettings
@@ -71,6 +73,8 @@ def plan_of(
     """
     settings, storage = environment.settings, environment.storage
     seen, surveyed, counts = marked.seen, survey.surveyed, decided.counts
+    memory = known.comparison.memory
+    records, resources = grouped(memory.jobs, lambda e: str(e.job_id)), memory.lineage.resources
     return Plan(
         tool_version=__version__,
         root=str(settings.location),
@@ -79,8 +83,17 @@ def plan_of(
         engine=environment.engine.name,
         bounds=_bounds_part(known.evidence),
         jobs=tuple(
-            _job_part(view, known, counts, usages, missing=missing[key], settings=settings)
+            _job_part(
+                view,
+                known,
+                counts,
+                missing=missing[key],
+                scope=settings.scope,
+                looks=usages.check(key, _origins(job, records.get(job.job_id, ()), settings)),
+                resources=resources.get(job.job_id, ()),
+            )
             for key, view in decided.views.items()
+            for job in [view.evidence]
         ),
         roots=tuple(root_part(checkpoint) for checkpoint in marked.mark.checkpoints),
         tallies=tallies_of(counts.objects, counts.bytes),
@@ -140,10 +153,11 @@ def _job_part(
     view: JobView,
     known: JudgedCycle,
     counts: Counts,
-    usages: ForeignUsages,
     *,
     missing: Sequence[str],
-    settings: StorageRootSettings,
+    scope: Collection[AreaName],
+    looks: tuple[UsageCheckPart, ...],
+    resources: tuple[str, ...],
 ) -> JobPart:
     job = view.evidence
     return job_part(
@@ -154,17 +168,18 @@ def _job_part(
         oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
         missing=missing,
         evidence=evidence_of(job, known.evidence, job.clusters),
-        looks=usages.check(job.key, _origins(job, known, settings)),
+        looks=looks,
         held_back=_held_back_part(counts.held_back.get(job.key)),
-        areas=area_parts(view.facts, job.survey.areas, settings.scope, view.judgement),
-        resources=known.comparison.memory.lineage.resources.get(job.job_id, ()),
+        areas=area_parts(view.facts, job.survey.areas, scope, view.judgement),
+        resources=resources,
     )
 
 
-def _origins(job: JobEvidence, known: JudgedCycle, settings: StorageRootSettings) -> list[Location]:
+def _origins(
+    job: JobEvidence, records: Iterable[RememberedJob], settings: StorageRootSettings
+) -> list[Location]:
     """Return the foreign snapshots that cycles saw as a job's origin: Flink forgets them."""
-    seen = known.comparison.memory.jobs if job.job_id else ()
-    restored = (uri for each in seen if each.job_id == job.job_id for uri in each.restored)
+    restored = (uri for each in (records if job.job_id else ()) for uri in each.restored)
     places = places_of(restored, settings.aliases)
     return [e for e in places if not any(own.contains(e) for own in job.directories)]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
-from flinkstate.files.paths import is_inside, is_same, overlap
+from flinkstate.files.paths import by_each_name, is_same, overlap, spellings, with_any_name
 from flinkstate.places.locations import Location
 from orphangc.collect.dependencies.origins import Origins
 from orphangc.collect.mark.mark import Mark
@@ -16,6 +16,7 @@ from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import Foreign, meant, unaccounted
+from orphangc.core.dependencies.namers import Namers
 from orphangc.core.dependencies.own_changelog import is_folder_of_changes
 from orphangc.core.dependencies.restore_fallback import is_restore_fallback
 from orphangc.core.dependencies.self_sustained_rule import (
@@ -68,7 +69,7 @@ def _stored(open_storage: Callable[[Location], Storage], place: Location) -> Fil
         return FileNames()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ForeignUsages:
     """Checks the jobs of one cycle.
 
@@ -111,7 +112,7 @@ class ForeignUsages:
         snapshots = dict.fromkeys((*asked, *(place for _, place in usage.restored)))
         if not usage.unowned and not snapshots:
             return checks_of(usage, ())
-        by_folder = {checkpoint.folder: checkpoint for checkpoint in self.checkpoints}
+        by_folder = self.by_folder
         foreigners = [_snapshot(place, by_folder.get(place)) for place in snapshots]
         foreigners += _by_path(usage, self, known=snapshots)
         foreigners = _searched(key, usage, self, foreigners)
@@ -122,6 +123,106 @@ class ForeignUsages:
         }
         unseen = {each.place: _unseen(each.place, key, self) for each in foreigners}
         return checks_of(usage, foreigners, users=users, unseen=unseen, weigh=weigh)
+
+    @cached_property
+    def by_folder(self) -> dict[Location, Checkpoint]:
+        """Return the checkpoints by their folders."""
+        return {each.folder: each for each in self.checkpoints}
+
+    @cached_property
+    def loose(self) -> dict[Location, Checkpoint]:
+        """Return those in no job directory, by their folders."""
+        return {each.folder: each for each in self.checkpoints if each.directory is None}
+
+    @cached_property
+    def names_around(self) -> dict[Location, list[FileNames]]:
+        """Return the names in each folder that a checkpoint has, by each place around it."""
+        found: dict[Location, list[FileNames]] = {}
+        for checkpoint in self.checkpoints:
+            for folder, names in checkpoint.files.items():
+                for place in folder.upwards():
+                    found.setdefault(place, []).append(names)
+        return found
+
+    @cached_property
+    def lacking(self) -> dict[str, list[Checkpoint]]:
+        """Return the checkpoints that may hold what a job's own folders lack, by the job's key."""
+        own = Namers.of(
+            (key, reference.folder, reference.names)
+            for key, usage in self.by_job.items()
+            for reference in usage.unowned
+            if reference.is_own
+        )
+        ordered = sorted(self.checkpoints, key=lambda each: str(each.folder))
+        found: dict[str, list[Checkpoint]] = {}
+        for each in ordered:
+            for key in own.of_place(_snapshot(each.folder, each)):
+                found.setdefault(key, []).append(each)
+        return found
+
+    @cached_property
+    def claimers(self) -> Namers[str]:
+        """Return the keys of the jobs that may need foreign files, by what they name."""
+        return Namers.of(
+            (key, reference.folder, reference.names)
+            for key, usage in self.by_job.items()
+            for reference in usage.unowned
+        )
+
+    @cached_property
+    def abroad(self) -> frozenset[str]:
+        """Return the keys of the jobs that name files outside their own directories."""
+        jobs = self.by_job.items()
+        return frozenset(key for key, one in jobs if any(not each.is_own for each in one.unowned))
+
+    @cached_property
+    def fresh(self) -> dict[Location, set[str]]:
+        """Return the keys of the jobs with nothing since, by each name of what they began with."""
+        return by_each_name(
+            (place, key)
+            for key, usage in self.by_job.items()
+            for at, place in usage.restored
+            if has_nothing_since(usage, at)
+        )
+
+    @cached_property
+    def strangers(self) -> Namers[int]:
+        """Return the positions of the checkpoints of no judged job, by the files of others."""
+        jobs = self.by_job.values()
+        read = {each.folder for usage in jobs for each in usage.job.own_checkpoints}
+        return Namers.of(
+            (number, folder, foreign)
+            for number, each in enumerate(self.checkpoints)
+            if each.folder not in read
+            for folder, names in each.files.items()
+            for own in [each.directory or each.folder]
+            for foreign in [FileNames() if own.contains(folder) else names]
+        )
+
+    @cached_property
+    def namers(self) -> dict[Location, set[str]]:
+        """Return what names each snapshot as a whole, by each name of it."""
+        return by_each_name(self.named)
+
+    @cached_property
+    def pinned(self) -> dict[Location, set[Location]]:
+        """Return the pins by each name of theirs."""
+        return by_each_name((each, each) for each in self.pins)
+
+    @cached_property
+    def refusals(self) -> list[tuple[str, str]]:
+        """Return the keys of the jobs that may live and are refused, and why."""
+        return [
+            (key, f"job {usage.job.job_id or key}: {usage.judgement.refused.message}")
+            for key, usage in self.by_job.items()
+            if usage.judgement.refused is not None and key not in self.ended
+        ]
+
+    @cached_property
+    def problem_beside(self) -> str | None:
+        """Return why a job that only the search shows may use files unnamed."""
+        problems = (unnamed_files_problem(each.own_checkpoints) for each in self.beside)
+        return next((each for each in problems if each is not None), None)
 
 
 def foreign_usages_of(
@@ -149,7 +250,12 @@ def foreign_usages_of(
             judged.get(key, Judgement()),
             absent=_absent(missing[key], base) if key in missing else None,
             aliases=settings.aliases,
-            named_by_others={folder for folder, keys in namers.items() if keys - {key}},
+            named_by_others={
+                folder
+                for checkpoint in job.own_checkpoints
+                for folder in checkpoint.files
+                if namers.get(folder, set()) - {key}
+            },
             cycle=cycle,
         )
         for key, job in jobs.items()
@@ -198,7 +304,7 @@ def _snapshot(place: Location, checkpoint: Checkpoint | None) -> Foreign:
 def _by_path(
     usage: ForeignUsage, usages: ForeignUsages, *, known: Collection[Location]
 ) -> list[Foreign]:
-    loose = {each.folder: each for each in usages.checkpoints if each.directory is None}
+    loose = usages.loose
     folders = {reference.folder for reference in usage.unowned if not reference.is_own}
     homes = {
         _home(folder, usages.owners, loose)
@@ -219,13 +325,7 @@ def _home(
 
 
 def _directory(place: Location, usages: ForeignUsages) -> Foreign:
-    named = (
-        names
-        for checkpoint in usages.checkpoints
-        for folder, names in checkpoint.files.items()
-        if place.contains(folder)
-    )
-    found = Foreign.of(ForeignKind.DIRECTORY, place, named)
+    found = Foreign.of(ForeignKind.DIRECTORY, place, usages.names_around.get(place, ()))
     found.uuids.update(usages.held.get(usages.owners.get(place, ""), ()))
     return found
 
@@ -250,7 +350,7 @@ def _searched(
     own = [reference for reference in usage.unowned if reference.is_own]
     others = (
         _snapshot(each.folder, each)
-        for each in sorted(usages.checkpoints, key=lambda each: str(each.folder))
+        for each in usages.lacking.get(key, ())
         if usages.owners.get(each.directory or each.folder) != key and each.folder not in places
     )
     return [*found, *(each for each in others if meant(each, own))]
@@ -263,13 +363,9 @@ def _unseen(place: Location, key: str, usages: ForeignUsages) -> str:
     """
     if usages.unsearched:
         return usages.unsearched
-    for other, usage in usages.by_job.items():
-        refused = usage.judgement.refused
-        if refused is not None and other != key and other not in usages.ended:
-            return f"job {usage.job.job_id or other}: {refused.message}"
-    for each in usages.beside:
-        if (problem := unnamed_files_problem(each.own_checkpoints)) is not None:
-            return problem
+    refused = next((why for other, why in usages.refusals if other != key), None)
+    if (problem := refused or usages.problem_beside) is not None:
+        return problem
     near = (e for e in usages.quarantines if e.root is None or overlap(e.root, place))
     return next((f"{each.folder}: {each.doubt}" for each in near), "")
 
@@ -283,23 +379,21 @@ def _users_of(
     back to this very checkpoint, or another one of its own names files in that one's folder. The
     job that is asked about counts if it may begin with it again.
     """
-    read = {each.folder for usage in usages.by_job.values() for each in usage.job.own_checkpoints}
     maker, is_user = _maker_of(snapshot.place, usages)
     others = {maker} if is_user and maker != key else set[str]()
+    found = usages.claimers.of_place(snapshot) | with_any_name(usages.fresh, snapshot.place)
     others |= {
-        usage.job.job_id or other
-        for other, usage in usages.by_job.items()
-        if other not in {key, maker} and _is_user(usage, snapshot)
+        usages.by_job[other].job.job_id or other
+        for other in found.union(() if snapshot.is_known else usages.abroad) - {key, maker}
+        if _is_user(usages.by_job[other], snapshot)
     }
-    others |= {
-        str(checkpoint.folder)
-        for checkpoint in usages.checkpoints
-        if checkpoint.folder not in read and _is_named_by(checkpoint, snapshot)
-    }
+    strangers = (usages.checkpoints[at] for at in usages.strangers.of_place(snapshot))
+    others |= {str(each.folder) for each in strangers if _is_named_by(each, snapshot)}
     stored_at = None if checkpoint is None else checkpoint.modified_at
     others |= {*usages.origins.users_of(snapshot.place, stored_at, maker)}
-    others |= {by for place, by in usages.named if is_same(place, snapshot.place)}
-    others |= {f"the pin {each}" for each in usages.pins if is_inside(snapshot.place, each)}
+    others |= with_any_name(usages.namers, snapshot.place)
+    around = (each for name in spellings(snapshot.place) for each in name.upwards())
+    others |= {f"the pin {pin}" for each in around for pin in usages.pinned.get(each, ())}
     return tuple(sorted(others))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from flinkstate.files.paths import spellings
+from flinkstate.files.paths import by_each_name, with_any_name
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, place_of, places_of
 from orphangc.collect.mark.mark import MarkedCycle
@@ -21,7 +21,7 @@ from orphangc.core.cluster.job_facts import shows_no_origin
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.dependencies.restore_fallback import recovers_from_its_own
 from orphangc.core.exporter.registry_snapshot import resolve
-from orphangc.core.groups import grouped, sets_of
+from orphangc.core.groups import grouped
 from orphangc.core.lineage.checkpoint_fates import HiddenOrigin
 from orphangc.core.lineage.continuation import Continuation, has_one_origin
 from orphangc.core.memory.job_lives import placed
@@ -108,9 +108,7 @@ class Origins:
     def of(cls, facts: OriginFacts) -> Origins:
         """Return those of every job that does not surely go on from a checkpoint of its own."""
         free = {*facts.over, *(key for key, job in facts.jobs.items() if recovers(job))}
-        places = sets_of(shown_origins(facts, free))
-        shown = sets_of((e, by) for at, ids in places.items() for e in spellings(at) for by in ids)
-        return cls(shown=shown, hidden=hidden_origins(facts))
+        return cls(shown=by_each_name(shown_origins(facts, free)), hidden=hidden_origins(facts))
 
     def users_of(self, place: Location, stored_at: datetime | None, maker: str) -> Iterator[str]:
         """Yield the jobs that may begin with a checkpoint again, and why, for people.
@@ -118,8 +116,7 @@ class Origins:
         Args:
             maker: Key or id of the job that made it: its own no job begins with first.
         """
-        names = spellings(place)
-        for job_id in sorted({by for name in names for by in self.shown.get(name, ())}):
+        for job_id in sorted(with_any_name(self.shown, place)):
             yield f"job {job_id} (without HA metadata, it begins with this one again)"
         found = [
             each

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from flinkstate.places.locations import Location, place_of, places_of
 from orphangc.collect.mark.evidence_of_jobs import owner_of
 from orphangc.collect.mark.mark import Mark
 from orphangc.core.cluster.job_facts import JobFacts
-from orphangc.core.columns.sorted_uuids import numbered
+from orphangc.core.columns.sorted_uuids import Words, finder
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.times.instants import shifted
 
-_Words = npt.NDArray[np.uint64]
 _MOST_AT_ONCE = 1 << 20
 """UUIDs that are sorted together: 32 MiB."""
 
@@ -73,7 +69,7 @@ class _State:
     """Places of one job's state, by path and by UUID."""
 
     folders: set[Location]
-    uuids: list[tuple[_Words, _Words]]
+    uuids: list[tuple[Words, Words]]
     is_origin_unread: bool
 
     @classmethod
@@ -124,24 +120,11 @@ def _holders(
     return found
 
 
-def _finder(held: Mapping[str, UuidSet]) -> Callable[[_Words, _Words], set[str]]:
+def _finder(held: Mapping[str, UuidSet]) -> Callable[[Words, Words], set[str]]:
     """Return what finds the keys of the sets that have any of some UUIDs."""
-    keys = [*held]
-    if len(keys) == 1:
-        return lambda hi, lo: {key for key in keys if held[key].contains(hi, lo).any()}
-    parts = [(number, *held[key].columns()) for number, key in enumerate(keys)]
-    uuids, owner, starts = numbered(parts, len(keys))
-    bounds = np.append(starts, len(owner))
-
-    def find(hi: _Words, lo: _Words) -> set[str]:
-        at, is_there = uuids.find(hi, lo)
-        at = np.unique(at[is_there])
-        numbers = {*np.unique(owner[bounds[at]]).tolist()}
-        for each in at[bounds[at + 1] - bounds[at] > 1]:  # few: a copy has their names
-            numbers.update(owner[bounds[each] : bounds[each + 1]].tolist())
-        return {keys[number] for number in numbers}
-
-    return find
+    if len(held) == 1:
+        return lambda hi, lo: {key for key in held if held[key].contains(hi, lo).any()}
+    return finder((key, *uuids.columns()) for key, uuids in held.items())
 
 
 def _some_at_once(held: Mapping[str, UuidSet]) -> Iterator[list[str]]:
@@ -181,7 +164,7 @@ def _origins(job: JobEvidence, settings: StorageRootSettings) -> set[Location | 
 
 def _registered(
     job: JobEvidence, settings: StorageRootSettings
-) -> tuple[set[Location], list[tuple[_Words, _Words]]]:
+) -> tuple[set[Location], list[tuple[Words, Words]]]:
     snapshots = () if job.exported is None else job.exported.snapshots
     folders = {
         resolve(path, one.checkpoint_dir).rpartition("/")[0]

@@ -12,14 +12,14 @@ from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import configured_origins
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.exporter.registry_snapshot import resolve
-from orphangc.core.groups import sets_of
+from orphangc.core.groups import grouped, sets_of
 from orphangc.core.lineage.continuation import (
     Continuation,
     ContinuationSource,
     LineageMemory,
     ResourceJob,
 )
-from orphangc.core.memory.job_lives import placed, savepoint_may_be_of
+from orphangc.core.memory.job_lives import DIGITS, placed, savepoint_may_be_of, savepoint_prefix
 from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.joined_facts import table
 from orphangc.core.model.naming import job_directory_of
@@ -36,7 +36,15 @@ def seen_lineage(
 ) -> LineageMemory:
     """Return the edges that a cycle saw, and the jobs that resources ran."""
     by_folder = {each.folder: each for each in marked.checkpoints}
-    edges = _Edges(marked, by_folder, aliases, at, tuple(known))
+    loose = (each for each in marked.checkpoints if each.directory is None)
+    edges = _Edges(
+        marked,
+        by_folder,
+        aliases,
+        at,
+        known=grouped(known, lambda each: each.job_id),
+        named_after=grouped(loose, lambda each: savepoint_prefix(str(each.folder))),
+    )
     found = (each for job in jobs.values() for each in edges.of(job))
     names = {each for facts in seen.ha_after for each in facts.names}
     configured = sets_of(
@@ -67,11 +75,19 @@ def seen_lineage(
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
+    """Makes the edges of one job after the other.
+
+    Attributes:
+        known: What earlier cycles saw of jobs, by id.
+        named_after: Checkpoints in no job directory, by the digits in their folders' names.
+    """
+
     marked: Mark
     checkpoints: Mapping[Location, Checkpoint]
     aliases: Sequence[Alias]
     at: datetime
-    known: Sequence[RememberedJob]
+    known: Mapping[str, Sequence[RememberedJob]]
+    named_after: Mapping[str, Sequence[Checkpoint]]
 
     def of(self, job: JobEvidence) -> Iterator[Continuation]:
         """Yield the edges between a job and others, or its savepoints."""
@@ -127,16 +143,15 @@ class _Edges:
                 place = place_of(each.external_path, self.aliases) if each.is_savepoint else None
                 if place is not None and each.is_completed:
                     yield ContinuationSource.REST, place
-        for one in self.marked.checkpoints:
-            if one.directory is None and savepoint_may_be_of(str(one.folder), job.job_id):
+        for one in self.named_after.get(job.job_id[:DIGITS], ()):
+            if savepoint_may_be_of(str(one.folder), job.job_id):
                 yield ContinuationSource.SAVEPOINT_NAME, one.folder
                 if is_made_by(one, job) and self._was_alive(job, one):
                     yield ContinuationSource.SAVEPOINT_CONTENTS, one.folder
 
     def _was_alive(self, job: JobEvidence, checkpoint: Checkpoint) -> bool:
         """Return whether a checkpoint was stored while a job lived, as far as that is known."""
-        own = (each for each in self.known if each.job_id == job.job_id)
-        records = placed(own, job.directories)
+        records = placed(self.known.get(job.job_id, ()), job.directories)
         began = [job.survey.oldest_modified_at, *(e.modified_at for e in job.own_checkpoints)]
         began += [facts.started_at for facts in job.facts]
         began += [at for each in records for at in (each.began_at, each.started_at)]

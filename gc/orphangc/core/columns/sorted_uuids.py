@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-_Words = npt.NDArray[np.uint64]
+Words = npt.NDArray[np.uint64]
 _Mask = npt.NDArray[np.bool_]
 _Rows = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.signedinteger]
+_Key = TypeVar("_Key", bound=Hashable)
 
 _ENTRIES_PER_START = 8  # half a byte of directory an entry, and three or four steps a look-up
 _PAGE = 1 << 13
 _BLOCK = 1 << 19  # entries that are moved at once: what a merge needs beside the columns
 
 
-def in_order(hi: _Words, lo: _Words) -> _Rows:
+def in_order(hi: Words, lo: Words) -> _Rows:
     """Return int64[n]: the rows of UUIDs in any order, duplicates too, in their order."""
     rows = np.argsort(hi)
     first = hi[rows]
@@ -27,7 +29,7 @@ def in_order(hi: _Words, lo: _Words) -> _Rows:
     return rows
 
 
-def distinct(hi: _Words, lo: _Words) -> tuple[_Words, _Words]:
+def distinct(hi: Words, lo: Words) -> tuple[Words, Words]:
     """Return UUIDs in their order, each once."""
     rows = in_order(hi, lo)
     hi, lo = hi[rows], lo[rows]
@@ -37,7 +39,7 @@ def distinct(hi: _Words, lo: _Words) -> tuple[_Words, _Words]:
 
 
 def numbered(
-    parts: Sequence[tuple[int, _Words, _Words]], count: int
+    parts: Sequence[tuple[int, Words, Words]], count: int
 ) -> tuple[SortedUuids, Numbers, _Rows]:
     """Return the UUIDs of some parts, each once, and the numbers of the parts that have each.
 
@@ -62,6 +64,25 @@ def numbered(
     return SortedUuids(hi, lo), numbers, np.flatnonzero(is_new)
 
 
+def finder(named: Iterable[tuple[_Key, Words, Words]]) -> Callable[[Words, Words], set[_Key]]:
+    """Return what finds the keys that have any of some UUIDs, from the UUIDs of each key."""
+    numbers: dict[_Key, int] = {}
+    parts = [(numbers.setdefault(key, len(numbers)), hi, lo) for key, hi, lo in named]
+    keys = [*numbers]
+    uuids, owner, starts = numbered(parts, len(keys))
+    bounds = np.append(starts, len(owner))
+
+    def find(hi: Words, lo: Words) -> set[_Key]:
+        at, is_there = uuids.find(hi, lo)
+        at = np.unique(at[is_there])
+        found = {*np.unique(owner[bounds[at]]).tolist()}
+        for each in at[bounds[at + 1] - bounds[at] > 1]:  # few: a copy has their names
+            found.update(owner[bounds[each] : bounds[each + 1]].tolist())
+        return {keys[number] for number in found}
+
+    return find
+
+
 def least_type(count: int) -> np.dtype[np.signedinteger]:
     """Return the smallest type of the numbers from -1 to below a count: a file has six of them."""
     return np.min_scalar_type(-max(count, 1))
@@ -80,7 +101,7 @@ class SortedUuids:
 
     __slots__ = ("_shift", "_starts", "hi", "lo")
 
-    def __init__(self, hi: _Words, lo: _Words) -> None:
+    def __init__(self, hi: Words, lo: Words) -> None:
         """Take over two columns, which are in order."""
         self.hi = hi
         self.lo = lo
@@ -105,7 +126,7 @@ class SortedUuids:
             found = np.searchsorted(self.hi, leading << self._shift)
             self._starts[start : start + len(found)] = found
 
-    def find(self, hi: _Words, lo: _Words) -> tuple[_Rows, _Mask]:
+    def find(self, hi: Words, lo: Words) -> tuple[_Rows, _Mask]:
         """Return the row of the first entry that is not below each UUID, and whether it is it."""
         rows, is_there = np.zeros(len(hi), np.int64), np.zeros(len(hi), np.bool_)
         if len(self):
@@ -114,7 +135,7 @@ class SortedUuids:
                 rows[part], is_there[part] = self._find_page(hi[part], lo[part])
         return rows, is_there
 
-    def _find_page(self, hi: _Words, lo: _Words) -> tuple[_Rows, _Mask]:
+    def _find_page(self, hi: Words, lo: Words) -> tuple[_Rows, _Mask]:
         run = (hi >> self._shift).view(np.int64)
         last = self._starts.take(run + 1).astype(np.int64)
         rows = _bisect(
@@ -132,14 +153,14 @@ class SortedUuids:
         is_same &= low == lo
         return rows, is_same
 
-    def is_at(self, rows: _Rows, hi: _Words, lo: _Words) -> _Mask:
+    def is_at(self, rows: _Rows, hi: Words, lo: Words) -> _Mask:
         """Return whether the entries of some rows, the one after the last too, are these."""
         is_same: _Mask = self.hi.take(rows, mode="clip") == hi
         is_same &= self.lo.take(rows, mode="clip") == lo
         is_same &= rows < len(self)
         return is_same
 
-    def _find_tied(self, hi: _Words, lo: _Words, first: _Rows, last: _Rows) -> _Rows:
+    def _find_tied(self, hi: Words, lo: Words, first: _Rows, last: _Rows) -> _Rows:
         def is_less(middle: _Rows) -> _Mask:
             high, low = self.hi.take(middle, mode="clip"), self.lo.take(middle, mode="clip")
             is_below: _Mask = (high < hi) | ((high == hi) & (low < lo))
@@ -147,7 +168,7 @@ class SortedUuids:
 
         return _bisect(first, last, is_less)
 
-    def insert(self, hi: _Words, lo: _Words) -> None:
+    def insert(self, hi: Words, lo: Words) -> None:
         """Add UUIDs that are in order, each once, and none of them known.
 
         Old and new are merged from the end, a block at a time, in the columns' own memory: a

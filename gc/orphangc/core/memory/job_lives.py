@@ -39,7 +39,8 @@ Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 _RUNNING = "RUNNING"
 _FIXED = frozenset({"000000", "ffffff"})
 """Starts of ids that were computed from a name, or chosen: many begin so (``may_recur``)."""
-_DIGITS = 6
+DIGITS = 6
+"""Number of digits of a job id in the name of a savepoint's folder."""
 _SAVEPOINT = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}", re.ASCII)
 """Name of a savepoint's folder: it starts with the job id.
 
@@ -229,7 +230,7 @@ class _Successors:
         """
         found = self.sighting.stops.get(seen.restored or "")
         prefix = savepoint_prefix(seen.restored or "")
-        if found is None or prefix != record.job_id[:_DIGITS]:
+        if found is None or prefix != record.job_id[:DIGITS]:
             return False
         if seen.job_id != record.job_id:
             is_one = self.makers.maker(seen.restored or "", {seen.by}) == record.job_id
@@ -266,7 +267,7 @@ class _Successors:
     def _from_its_savepoint(self, record: RememberedJob) -> Sequence[SeenJob]:
         if not self.sighting.clusters.get(record.by):
             return ()
-        return self.by_savepoint.get(record.job_id[:_DIGITS], ())
+        return self.by_savepoint.get(record.job_id[:DIGITS], ())
 
 
 def _newest_ids(directories: Iterable[RememberedDirectory]) -> dict[str, int]:
@@ -285,7 +286,7 @@ def savepoint_prefix(uri: str) -> str:
 def savepoint_may_be_of(uri: str, job_id: str) -> bool:
     """Return whether a savepoint's folder is named after a job with a generated id."""
     prefix = savepoint_prefix(uri)
-    return prefix == job_id[:_DIGITS] and prefix not in _FIXED
+    return prefix == job_id[:DIGITS] and prefix not in _FIXED
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +308,7 @@ class SavepointMakers:
         witnesses: dict[str, set[str]] = {each.job_id: set() for each in directories}
         for each in jobs:
             witnesses.setdefault(each.job_id, set()).add(each.by)
-        begun = grouped(witnesses, lambda job_id: job_id[:_DIGITS])
+        begun = grouped(witnesses, lambda job_id: job_id[:DIGITS])
         return cls({digits: {e: witnesses[e] for e in ids} for digits, ids in begun.items()})
 
     def maker(self, uri: str, by: Collection[str]) -> str | None:

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from orphangc.collect.mark import job_dependencies
+from orphangc.core.columns import sorted_uuids
 from orphangc.core.columns.uuid_set import UuidSet
 
 
@@ -32,14 +33,14 @@ def test_every_job_that_holds_a_file_of_a_state_is_found(seed, most, monkeypatch
 
 def test_a_set_that_is_larger_than_what_is_sorted_at_once_is_asked_as_it_is(monkeypatch) -> None:
     """A storage root has a hundred million files: sorting copies took twice the set's memory."""
-    sizes, sort = [], job_dependencies.numbered
+    sizes, sort = [], sorted_uuids.numbered
 
     def noted(parts, count):
         sizes.append(sum(len(hi) for _, hi, _ in parts))
         return sort(parts, count)
 
     monkeypatch.setattr(job_dependencies, "_MOST_AT_ONCE", 3)
-    monkeypatch.setattr(job_dependencies, "numbered", noted)
+    monkeypatch.setattr(sorted_uuids, "numbered", noted)
     files = [bytes([number]) * 16 for number in range(9)]
     held = {"large": UuidSet(files), "small": UuidSet(files[:2]), "other": UuidSet(files[8:])}
     state = job_dependencies._State(
