@@ -50,12 +50,9 @@ def init(
 
     wishes = Wishes(
         root=root,
-        state=settings["state"],
-        flink_rest=list(settings["flink_rest"] or ()),
-        namespaces=list(settings["kubernetes_ha"] or ()),
-        extra_roots=list(settings["extra_roots"] or ()),
-        ended_job=list(settings["ended_job"] or ()),
-        closed_world=settings["closed_world"],
+        state=settings.pop("state"),
+        closed_world=settings.pop("closed_world"),
+        several={name: list(values or ()) for name, values in settings.items()},
         mode=mode,
         is_interactive=sys.stdin.isatty(),
         takes_proposals=yes,

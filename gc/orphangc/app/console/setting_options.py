@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from flinkstate.files.paths import located
 from orphangc.app.console.setting_texts import SETTINGS, Texts
 from orphangc.core.model.shown import Shown
 from orphangc.errors import SettingsError
@@ -209,4 +208,4 @@ def engine_choice(
         raise SettingsError("--work is for --engine spark or auto")
     from orphangc.app.wiring.engines import EngineChoice  # noqa: PLC0415 - not for help
 
-    return EngineChoice.of(engine, None if work is None else located(work), spark_threshold)
+    return EngineChoice.of(engine, work, spark_threshold)

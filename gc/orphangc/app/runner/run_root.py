@@ -16,7 +16,6 @@ from typing import Any
 import structlog
 from rich.console import RenderableType
 
-from flinkstate.files.paths import located
 from flinkstate.text.redaction import redacted
 from orphangc.adapters.rows.plan_directory import PlanDirectory, write_atomically
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
@@ -207,15 +206,18 @@ class _ScheduledRun:
             self.draft.phases.append(phase_record(phase, code, started_at, monotonic() - begun))
 
     def _plan(self) -> int:
-        start = start_of(self.draft.settings.bare, self.plans.known_state())
+        settings = self.draft.settings
+        start = start_of(settings.bare, self.plans.known_state())
         folder = self.plans.new(self.draft.run_id)
         made = self.made = make_plan(
             start,
             PlanFiles(out=folder),
-            engine=_engine(self.draft.settings),
+            engine=EngineChoice.of(
+                settings.engine, settings.work, settings.spark_threshold, settings.schedule
+            ),
             logs_blocked=True,
             shared=self.sharing.plans,
-            policy=self.draft.settings.expire,
+            policy=settings.expire,
             asks_lineages=True,
         )
         self.draft.plan, self.draft.breakdown = made.plan, made.breakdown
@@ -287,11 +289,6 @@ class _ScheduledRun:
         except Exception as err:  # noqa: BLE001
             log.warning("state.unread", reason=str(err))
         self.plans.prune()
-
-
-def _engine(settings: ScheduledRoot) -> EngineChoice:
-    work = None if settings.work is None else located(settings.work)
-    return EngineChoice.of(settings.engine, work, settings.spark_threshold, settings.schedule)
 
 
 def scheduled_expiry(

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 
 import structlog
 
+from flinkstate.files.paths import located
 from flinkstate.places.locations import Location
 from orphangc.adapters.open import open_storage
 from orphangc.collect.listing.first_pages import estimated_objects
@@ -57,16 +58,19 @@ class EngineChoice:
 
     @classmethod
     def of(
-        cls, name: str, work: Location | None, threshold: int | None, schedule: str | None = None
+        cls, name: str, work: str | None, threshold: int | None, schedule: str | None = None
     ) -> EngineChoice:
-        """Return the choice of a name: ``local``, ``spark`` or ``auto``."""
+        """Return the choice of ``local``, ``spark`` or ``auto``; ``SettingsError`` if ``work`` is
+        no place.
+        """
+        place = None if work is None else located(work)
         match name:
             case "local":
                 return LOCAL
             case "spark":
-                return cls(is_spark=True, work=work)
+                return cls(is_spark=True, work=place)
             case _:
-                return cls(work=work, is_auto=True, threshold=threshold, schedule=schedule)
+                return cls(work=place, is_auto=True, threshold=threshold, schedule=schedule)
 
 
 LOCAL = EngineChoice()

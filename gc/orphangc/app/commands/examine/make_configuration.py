@@ -29,15 +29,13 @@ class Wishes:
     """What options and answers say.
 
     Attributes:
+        several: Values of the settings that may have several, by the names of the settings.
         takes_proposals: Whether a proposal is the answer to each question that is no statement.
     """
 
     root: str | None
     state: str | None
-    flink_rest: list[str]
-    namespaces: list[str]
-    extra_roots: list[str]
-    ended_job: list[str]
+    several: dict[str, list[str]]
     closed_world: bool
     mode: str
     is_interactive: bool
@@ -55,16 +53,7 @@ def make_configuration(wishes: Wishes, out: Path, *, replaces: bool) -> None:
         raise SettingsError(f"{out} exists: name another file with --out, or replace it: --replace")
     _places(wishes)
     _clusters(wishes)
-    settings = settings_from(
-        {
-            "root": wishes.root,
-            "state": wishes.state,
-            "flink_rest": tuple(wishes.flink_rest),
-            "kubernetes_ha": tuple(wishes.namespaces),
-            "extra_roots": tuple(wishes.extra_roots),
-            "ended_job": tuple(wishes.ended_job),
-        }
-    )
+    settings = settings_from({"root": wishes.root, "state": wishes.state, **wishes.several})
     _statements(wishes, settings)
     try:
         out.write_text("".join(f"{line}\n" for line in _lines(wishes)), encoding="utf-8")
@@ -90,18 +79,22 @@ def _places(wishes: Wishes) -> None:
     _say(probe_state(settings)[1])
 
 
+_QUESTIONS = {
+    "flink_rest": "Flink REST endpoints of all clusters that write here",
+    "kubernetes_ha": "Kubernetes namespaces with Flink's HA metadata",
+    "extra_roots": "Savepoint folders, and other storages that may refer here",
+}
+
+
 def _clusters(wishes: Wishes) -> None:
-    clusters = "Flink REST endpoints of all clusters that write here"
-    wishes.flink_rest = _several(wishes, wishes.flink_rest, clusters)
-    namespaces = "Kubernetes namespaces with Flink's HA metadata"
-    wishes.namespaces = _several(wishes, wishes.namespaces, namespaces)
-    extra = "Savepoint folders, and other storages that may refer here"
-    extra_roots = _several(wishes, wishes.extra_roots, extra)
-    wishes.extra_roots = [str(located(each)) for each in extra_roots]
+    several = wishes.several
+    for name, question in _QUESTIONS.items():
+        several[name] = _several(wishes, several[name], question)
+    several["extra_roots"] = [str(located(each)) for each in several["extra_roots"]]
     probes: list[tuple[str, Check]] = [
-        *((url, partial(probe_cluster, url, ())) for url in wishes.flink_rest),
-        *((each, partial(probe_namespace, each)) for each in wishes.namespaces),
-        *((each, partial(_found_in, each)) for each in wishes.extra_roots),
+        *((url, partial(probe_cluster, url, ())) for url in several["flink_rest"]),
+        *((each, partial(probe_namespace, each)) for each in several["kubernetes_ha"]),
+        *((each, partial(_found_in, each)) for each in several["extra_roots"]),
     ]
     for what, probe in probes:
         _say(_probed(what, probe))
@@ -131,7 +124,7 @@ def _statements(wishes: Wishes, settings: StorageRootSettings) -> None:
     )
     for job_id in silent:
         if _agreed(f"No cluster shows job {job_id}. State that it is over for good?"):
-            wishes.ended_job.append(job_id)
+            wishes.several["ended_job"].append(job_id)
     if not wishes.closed_world:
         _say(statement(known.world))
         wishes.closed_world = _agreed(
@@ -147,13 +140,14 @@ def _lines(wishes: Wishes) -> Iterator[str]:
     yield "storage_roots:"
     yield f"  - root: {_scalar(wishes.root)}  # holds the job directories"
     yield f"    state: {_scalar(wishes.state)}  # tombstones, journal, lock, history"
+    several, every = wishes.several, "every cluster whose jobs write here or refer here"
+    yield from _listed("flink_rest", several["flink_rest"], every)
     yield from _listed(
-        "flink_rest", wishes.flink_rest, "every cluster whose jobs write here or refer here"
+        "kubernetes_ha", several["kubernetes_ha"], "show jobs that are only suspended"
     )
-    yield from _listed("kubernetes_ha", wishes.namespaces, "show jobs that are only suspended")
-    yield from _listed("extra_root", wishes.extra_roots, "savepoints and other storages")
+    yield from _listed("extra_root", several["extra_roots"], "savepoints and other storages")
     yield "    # Statements: only a person can know them. Each is about this storage root."
-    yield from _listed("ended_job", wishes.ended_job, "jobs that are over for good, or all")
+    yield from _listed("ended_job", several["ended_job"], "jobs that are over for good, or all")
     said = "" if wishes.closed_world else "# "
     yield f"    {said}closed_world: true  # no checkpoint outside the searched places refers here"
     yield "    grace_period: 72h  # what is younger is no orphan: longer than any checkpoint takes"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -58,34 +58,14 @@ def unlisted_cycle_of(
         return unlisted_cycle(environment, halted=start.state.halted(), before=start.before)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherBuckets:
-    """Buckets of the account that were not searched: information, which blocks nothing.
-
-    Attributes:
-        problem: Reason for which they are not known; ``None`` if they are, or there are none.
-    """
-
-    unsearched: tuple[str, ...] = ()
-    problem: str | None = None
-
-    def lines(self) -> Iterator[RenderableType]:
-        """Yield what a person reads of them."""
-        if self.problem is not None:
-            yield Text(f"other buckets are not known: {self.problem}")
-        elif self.unsearched:
-            names = ", ".join(map(visible, self.unsearched))
-            yield Text(f"buckets that this account can list and that are not searched: {names}")
-
-
-def _other_buckets(root: Location, world: World) -> OtherBuckets:
+def _other_buckets(root: Location, world: World) -> tuple[tuple[str, ...], str | None]:
+    """Return the buckets of the account that were not searched, or why they are not known."""
     try:
         found = open_storage(root).buckets() or ()
     except (NotReportedError, OrphanGcError) as err:
-        return OtherBuckets(problem=str(err))
+        return (), str(err)
     searched = {canonical(each.uri) for each in world.storages if each.problem is None}
-    unsearched = tuple(each for each in found if canonical(each) not in searched)
-    return OtherBuckets(unsearched=unsearched)
+    return tuple(each for each in found if canonical(each) not in searched), None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,20 +74,29 @@ class NamedWorld:
 
     Attributes:
         resources: Kubernetes resources that run each job, or ran it, by job id.
+        other_buckets: Buckets of the account that were not searched: information, which blocks
+            nothing.
+        bucket_problem: Reason for which they are not known; ``None`` if they are, or there are
+            none.
         unasked: What earlier cycles know about places and clusters that the call did not name.
     """
 
     settings: StorageRootSettings
     world: World
     resources: Mapping[str, tuple[str, ...]]
-    buckets: OtherBuckets
+    other_buckets: tuple[str, ...]
+    bucket_problem: str | None
     unasked: tuple[WorldChange, ...] = ()
 
     def tables(self) -> Iterator[RenderableType]:
         """Yield it as tables."""
         yield from world_tables(self.world, self.unasked, JobNames(self.resources))
         yield from map(as_text, self._lifting())
-        yield from self.buckets.lines()
+        if self.bucket_problem is not None:
+            yield Text(f"other buckets are not known: {self.bucket_problem}")
+        elif self.other_buckets:
+            names = ", ".join(map(visible, self.other_buckets))
+            yield Text(f"buckets that this account can list and that are not searched: {names}")
 
     def _lifting(self) -> Iterator[str]:
         state = str(state_place(self.settings))
@@ -120,7 +109,8 @@ class NamedWorld:
 
     def document(self) -> dict[str, Any]:
         """Return the world with the buckets beside it."""
-        return {**self.world.model_dump(mode="json"), "buckets": asdict(self.buckets)}
+        buckets = {"unsearched": self.other_buckets, "problem": self.bucket_problem}
+        return {**self.world.model_dump(mode="json"), "buckets": buckets}
 
 
 def world_of_call(settings: StorageRootSettings) -> NamedWorld:
@@ -153,11 +143,13 @@ def worlds_of(config: Path) -> dict[str, NamedWorld]:
 
 def _named(settings: StorageRootSettings, shared: SharedCheckpoints | None = None) -> NamedWorld:
     known = unlisted_cycle_of(settings, shared)
+    unsearched, problem = _other_buckets(settings.location, known.world)
     return NamedWorld(
         settings=settings,
         world=known.world,
         resources=known.resources,
-        buckets=_other_buckets(settings.location, known.world),
+        other_buckets=unsearched,
+        bucket_problem=problem,
     )
 
 

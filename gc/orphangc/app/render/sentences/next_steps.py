@@ -28,11 +28,9 @@ _NOT_OPTIONS = frozenset({"root", "max_delete_share", *IMPLIED})
 def plan_command(settings: StorageRootSettings, out: Path) -> str:
     """Return the command that plans with these settings again, into another folder."""
     words = ["orphangc", "plan", settings.root]
-    shown = settings.model_dump(mode="json")
-    for name, field in StorageRootSettings.model_fields.items():
-        value = getattr(settings, name)
-        if name not in _NOT_OPTIONS and value != field.default:
-            words += _option(name, value, shown[name])
+    shown = settings.model_dump(mode="json", exclude={*_NOT_OPTIONS}, exclude_defaults=True)
+    for name, value in shown.items():
+        words += _option(name, getattr(settings, name), value)
     words += _shares(settings.max_delete_share)
     return shlex.join([*words, "--out", str(out)])
 

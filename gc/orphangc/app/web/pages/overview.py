@@ -14,10 +14,9 @@ from orphangc.app.web.jobs_and_runs import all_runs, job_names, known_jobs
 from orphangc.app.web.page_text import Tone, relative_time
 from orphangc.app.web.pages.attention import needs_of, setup_of
 from orphangc.app.web.pages.page_view import (
-    Cost,
     RootView,
     Stored,
-    cost_of,
+    cost_text,
     due_days,
     job_rows,
     root_view,
@@ -42,7 +41,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     stored = stored_in("All that is stored", (each for plan in plans for each in plan.amounts))
     swept = sum(plan.swept_bytes(Action.DELETE, Outcome.DONE) for plan in plans)
     left = max(0, stored.orphaned.bytes - swept)
-    cost = cost_of(left, http)
+    cost = cost_text(left, http)
     only_reports = all(view.mode is RunMode.REPORT for view in roots)
     blocked = sum(fate_of(job) is Fate.BLOCKED for root in status.roots for job in root.jobs)
     jobs, worlds = job_rows(status), [each.world for each in plans if each.world is not None]
@@ -70,6 +69,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "place_names": PLACE_NAMES,
         "stored": stored,
         "cost": cost,
+        "http": http,
         "left": left,
         "swept": swept,
         "jobs": jobs,
@@ -89,7 +89,7 @@ def _next_run_at(status: Status) -> Any:
 
 
 def _sentences(
-    status: Status, roots: list[RootView], stored: Stored, *, swept: int, cost: Cost
+    status: Status, roots: list[RootView], stored: Stored, *, swept: int, cost: str
 ) -> list[str]:
     unread = sum(root.newest_plan is None for root in status.roots)
     if unread == len(roots):
@@ -117,7 +117,7 @@ def _first_run(status: Status) -> str:
     )
 
 
-def _found(stored: Stored, swept: int, cost: Cost) -> str:
+def _found(stored: Stored, swept: int, cost: str) -> str:
     """Return the present numbers: the plan's, minus what its own sweep has deleted."""
     whole, orphaned = stored.total.bytes - swept, max(0, stored.orphaned.bytes - swept)
     if not stored.total.objects:
@@ -126,7 +126,7 @@ def _found(stored: Stored, swept: int, cost: Cost) -> str:
         return f"No orphan is known among {human_bytes(whole)}."
     return (
         f"{human_bytes(orphaned)} of {human_bytes(whole)} belong to no checkpoint any more:"
-        f" {cost.text} a month."
+        f" {cost} a month."
     )
 
 

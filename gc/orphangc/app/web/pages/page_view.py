@@ -26,31 +26,12 @@ from orphangc.core.model.types import Action, Outcome
 _GIB = 1024**3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """Estimated monthly cost of bytes, with its assumption; no bill confirms it."""
-
-    amount: float
-    price: float
-    currency: str
-
-    @property
-    def text(self) -> str:
-        """Return the amount as text."""
-        if not self.amount:
-            return f"0 {self.currency}"
-        if self.amount < 1:
-            return f"less than 1 {self.currency}"
-        return f"about {self.amount:,.0f} {self.currency}"
-
-
-def cost_of(size: int, http: HttpSettings) -> Cost:
-    """Return the monthly cost of bytes at the assumed price."""
-    return Cost(
-        amount=size / _GIB * http.price_per_gib_month,
-        price=http.price_per_gib_month,
-        currency=http.currency,
-    )
+def cost_text(size: int, http: HttpSettings) -> str:
+    """Return the monthly cost of bytes at the assumed price; no bill confirms it."""
+    amount = size / _GIB * http.price_per_gib_month
+    if not amount:
+        return f"0 {http.currency}"
+    return f"{'less than 1' if amount < 1 else f'about {amount:,.0f}'} {http.currency}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +61,6 @@ class RootView:
     growth: Growth | None
     jobs: int
     deleted: Amount
-
-    @property
-    def uri(self) -> str:
-        """Return the storage root."""
-        return self.status.settings.root
 
 
 def root_view(root: RootStatus) -> RootView:
