@@ -82,7 +82,7 @@ def world_acknowledge(
     output: o.OutputOption = None,
 ) -> None:
     """Record that one fact of earlier cycles has ended for ever, so that it no longer blocks."""
-    from orphangc.app.commands.world.acknowledge import acknowledge
+    from orphangc.app.commands.world.show import acknowledge
 
     if len(names) != _FACT + (config is None):
         raise SettingsError("give ROOT CONDITION WHAT, or --config FILE CONDITION WHAT")

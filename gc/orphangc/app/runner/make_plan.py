@@ -19,9 +19,8 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.runner.lineages import checked_files, remembered, write_file
 from orphangc.app.telemetry.audit_log import log_plan
 from orphangc.app.wiring.clock import now
-from orphangc.app.wiring.compose import CycleStart, opened
+from orphangc.app.wiring.compose import CycleStart, listed_in_pass, opened
 from orphangc.app.wiring.engines import LOCAL, EngineChoice, settled
-from orphangc.app.wiring.sharing import listed_in_pass
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.collect.expire.assemble_report import lineage_report, unneeded_part

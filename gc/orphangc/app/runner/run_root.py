@@ -32,10 +32,15 @@ from orphangc.app.telemetry.audit_log import log_refusal, log_run
 from orphangc.app.telemetry.logs import configure_logs, run_named
 from orphangc.app.telemetry.metrics_push import push, write_textfile
 from orphangc.app.wiring.clock import now, this_process
-from orphangc.app.wiring.compose import is_versioned, start_of, state_of
+from orphangc.app.wiring.compose import (
+    PassSharing,
+    is_versioned,
+    shared_in_pass,
+    start_of,
+    state_of,
+)
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.engines import EngineChoice
-from orphangc.app.wiring.sharing import PassSharing, shared_in_pass
 from orphangc.collect.expire.lineage_cycle import LineageCycle
 from orphangc.collect.quarantine.quarantine import is_release
 from orphangc.collect.runs.held_run import HeldRun

@@ -1,9 +1,12 @@
-"""Render pages from templates, with the values that all of them need."""
+"""Texts for modes, results and times."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,18 +15,113 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from flinkstate.tables.checkpoint_view import PARTS
+from flinkstate.text.shown_text import KindText
 from orphangc import __version__
+from orphangc.app.console.text import entries
 from orphangc.app.render.advice import condition_advice
+from orphangc.app.render.stops import Fate
 from orphangc.app.render.template_environment import page_environment
-from orphangc.app.web.page_text import (
-    FATE_TEXT,
-    MODE_TEXT,
-    RESULT_TEXT,
-    SUSTAINED_TEXT,
-    relative_time,
-    span_text,
-    utc_minute,
-)
+from orphangc.core.documents.run_record import RunResult
+from orphangc.core.model.shown import RunMode
+
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
+
+
+class Tone(StrEnum):
+    """Tones of marks; the values are those of the report's fates, whose style they share."""
+
+    STOP = "refused"
+    WAIT = "blocked"
+    GO = "clear"
+
+
+MODE_TEXT: Mapping[RunMode, KindText] = {
+    RunMode.REPORT: KindText("Report only", "It reports; it changes and deletes nothing."),
+    RunMode.QUARANTINE: KindText(
+        "Quarantine",
+        "It writes down which objects are orphans, a tombstone each; it deletes nothing.",
+    ),
+    RunMode.DELETE: KindText(
+        "Delete", "It deletes what has stayed an orphan for the whole quarantine period."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultText:
+    """Name of a run's result, and advice about it."""
+
+    label: str
+    tone: Tone
+    advice: str
+
+
+RESULT_TEXT: Mapping[RunResult, ResultText] = {
+    RunResult(each.code): ResultText(each.title, Tone(each.mark), each.text)
+    for each in entries("""\
+done (clear): done
+    Nothing to do.
+blocked (blocked): blocked
+    Nothing can be deleted before what stops the jobs is resolved; it is shown below.
+some_deletes_failed (refused): some deletions failed
+    Look at the errors in the run's outcomes.parquet, and whether the credentials may delete there;
+    what failed stays an orphan, and the next run tries again.
+refused (refused): refused
+    See why; nothing is deleted until that is resolved.
+failed (refused): failed
+    Look at the log of this run by its id; orphangc doctor --config FILE checks settings and
+    permissions.
+unreachable (refused): storage unreachable
+    Check endpoint, network and credentials: orphangc doctor --config FILE tries them one by one.
+locked (blocked): another run held the lock
+    Nothing to do if the other run is meant to be there; else let only one daemon or CronJob have
+    this storage root.
+interrupted (blocked): interrupted
+    Nothing to do if you stopped it: the next run starts again. Otherwise check whether its process
+    ran out of memory.
+missed (blocked): missed
+    Nothing to do if this machine was asleep; else give the schedule a longer interval than a run
+    takes.
+""")
+}
+
+FATE_TEXT: Mapping[Fate, str] = {
+    Fate.REFUSED: "cannot be judged",
+    Fate.BLOCKED: "deletion blocked",
+    Fate.CLEAR: "clear",
+}
+
+SUSTAINED_TEXT: Mapping[bool | None, tuple[str, Tone, str]] = {
+    True: ("yes", Tone.GO, "it needs no file of the snapshot that it was restored from"),
+    False: ("no", Tone.WAIT, "keep the snapshot that it was restored from: it uses files of it"),
+    None: ("cannot be known", Tone.WAIT, "keep the snapshot that it was restored from"),
+}
+"""Short text, tone, and what follows from the answer."""
+
+
+def utc_minute(at: datetime) -> str:
+    """Return a time in UTC to the minute."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def span_text(span: timedelta) -> str:
+    """Return an approximate duration in one unit: ``3 days``, ``12 minutes``."""
+    seconds = round(abs(span.total_seconds()))
+    for unit, size in _UNITS:
+        # two of a smaller unit are more exact than one of a larger
+        if seconds >= size * (2 if unit != "minute" else 1):
+            count = round(seconds / size)
+            return f"{count} {unit}" + ("" if count == 1 else "s")
+    return f"{seconds} second" + ("" if seconds == 1 else "s")
+
+
+def relative_time(at: datetime, now: datetime) -> str:
+    """Return a time relative to now: ``12 minutes ago``, ``in 5 hours``, ``just now``."""
+    span = at - now
+    if abs(span) < timedelta(seconds=10):
+        return "just now"
+    return f"{span_text(span)} ago" if span < timedelta(0) else f"in {span_text(span)}"
+
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8"'

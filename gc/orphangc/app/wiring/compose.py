@@ -7,8 +7,8 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc import __version__
 from orphangc.adapters.files.mount_table import device_of
 from orphangc.adapters.open import NAMING, open_state_files, open_storage
+from orphangc.adapters.rows.earlier_storage import EarlierStorage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.storage_options import storage_options
@@ -29,6 +30,7 @@ from orphangc.app.wiring.engines import LOCAL, EngineChoice
 from orphangc.app.wiring.searched_places import searched_beside, storage_search
 from orphangc.collect.checkpoints.spooled_objects import contents_of
 from orphangc.collect.listing.local_engine import LocalEngine
+from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, copies_folder, copy_name
 from orphangc.collect.observe.exporter_folder import ExporterFolder, archived_ends, is_job_folder
@@ -49,7 +51,7 @@ from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.core.times.instants import shifted
 from orphangc.core.world.known_states import KnownState
 from orphangc.errors import RefusedError, SettingsError, UnreadableSnapshotError
-from orphangc.ports import ClusterClient, HaMetadata, Progress, StateFiles, Storage
+from orphangc.ports import ClusterClient, EarlierListing, HaMetadata, Progress, StateFiles, Storage
 from orphangc.ports.engine import Engine
 
 REST_TIMEOUT = timedelta(seconds=30)
@@ -381,3 +383,46 @@ def _read(
         return read_snapshot(data)
     except UnreadableSnapshotError as err:
         raise RefusedError(f"{file}: {err}; nothing was planned", guard=Guard.REGISTRY) from err
+
+
+def shared_checkpoints() -> SharedCheckpoints:
+    """Return room for the checkpoints of one pass over a configuration file; none is read yet."""
+    return SharedCheckpoints(now)
+
+
+@dataclass(frozen=True, slots=True)
+class PassSharing:
+    """What the runs of one pass share: a sweep never rests on what its plan was made from."""
+
+    plans: SharedCheckpoints = field(default_factory=shared_checkpoints)
+    sweeps: SharedCheckpoints = field(default_factory=shared_checkpoints)
+
+
+@contextmanager
+def shared_in_pass(roots: Iterable[StorageRootSettings], plans: Path) -> Iterator[PassSharing]:
+    """Yield what the runs of some storage roots share, one after the other."""
+    with ExitStack() as stack:
+
+        def new_spool() -> ArrowSpool:
+            try:
+                plans.mkdir(parents=True, exist_ok=True)
+            except OSError as err:
+                raise SettingsError(f"{plans} cannot be written: {err.strerror}") from err
+            return stack.enter_context(ArrowSpool(above=plans))
+
+        listings = SharedListings(roots=[each.location for each in roots], new_spool=new_spool)
+        yield PassSharing(plans=SharedCheckpoints(now, listings=listings))
+
+
+def listed_in_pass(
+    shared: SharedCheckpoints | None, root: Location
+) -> Callable[[Storage], Storage] | None:
+    """Return what gives a storage root the listing of an earlier one's search.
+
+    ``None`` if there is none, or it is too old.
+    """
+    kept = None if shared is None else shared.listings.listing_of(root, now())
+    if kept is None:
+        return None
+    earlier = EarlierListing(source=f"the search of {kept.place}", begun_at=kept.begun_at)
+    return partial(EarlierStorage, earlier=earlier, rows=partial(kept.rows, root))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.app.web.page_text import relative_time, span_text
+from orphangc.app.web.page_templates import relative_time, span_text
 from orphangc.app.web.pages.page_view import HEIGHT, WIDTH, growth
 from orphangc.core.model.types import Reason
 from unit.app.web.statuses import NOW, amounts, tally

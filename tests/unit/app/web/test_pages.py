@@ -11,8 +11,7 @@ import pytest
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.advice import CONDITIONS as ADVICE
 from orphangc.app.render.advice import GUARDS
-from orphangc.app.web.page_templates import assets
-from orphangc.app.web.page_text import MODE_TEXT, RESULT_TEXT
+from orphangc.app.web.page_templates import MODE_TEXT, RESULT_TEXT, assets
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.documents.plan import BlockedPart, RefusedPart
 from orphangc.core.documents.run_record import RunResult, StoppedPart, SweptPart

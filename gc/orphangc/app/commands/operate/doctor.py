@@ -42,13 +42,13 @@ from orphangc.app.wiring.clock import is_dead, now
 from orphangc.app.wiring.compose import (
     load_snapshots,
     open_exports,
+    shared_checkpoints,
     start_of,
     state_of,
     state_place,
     with_proof,
 )
 from orphangc.app.wiring.discovering import load_and_discover
-from orphangc.app.wiring.sharing import shared_checkpoints
 from orphangc.collect.expire.lineage_cycle import DiscardingSink
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.mark.mark import proving_command

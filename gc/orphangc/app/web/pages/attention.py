@@ -12,7 +12,7 @@ from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.stops import Fate, Stop, stops
 from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.jobs_and_runs import is_outdated, job_names
-from orphangc.app.web.page_text import RESULT_TEXT, Tone, span_text
+from orphangc.app.web.page_templates import RESULT_TEXT, Tone, span_text
 from orphangc.core.documents.run_record import RunRecord, RunResult
 from orphangc.core.model.codes import MEMORY_CONDITIONS, Condition, Guard
 from orphangc.core.model.shown import RunMode

@@ -11,7 +11,7 @@ from orphangc.app.render.shown_names import PLACE_NAMES
 from orphangc.app.render.stops import Fate, fate_of
 from orphangc.app.status.status_store import Status
 from orphangc.app.web.jobs_and_runs import all_runs, job_names, known_jobs
-from orphangc.app.web.page_text import Tone, relative_time
+from orphangc.app.web.page_templates import Tone, relative_time
 from orphangc.app.web.pages.attention import needs_of, setup_of
 from orphangc.app.web.pages.page_view import (
     RootView,

@@ -15,7 +15,7 @@ from orphangc.app.render.shown_names import name_of
 from orphangc.app.render.stops import Fate, ShownJob
 from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.jobs_and_runs import Sustained, known_jobs, self_sustained
-from orphangc.app.web.page_text import span_text, utc_minute
+from orphangc.app.web.page_templates import span_text, utc_minute
 from orphangc.app.web.pages.attention import mode_of
 from orphangc.core.documents.plan import Tally
 from orphangc.core.documents.run_record import JobRecord, RunRecord, TombstonesPart
