@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from flinkstate.console.exit import open_streams, run_to_exit
-from orphangc.app.cli import (
+from orphangc.app.cli import (  # noqa: F401 - each registers its commands; the help has this order
     checkpoint_commands,
     collect_commands,
     dependency_commands,
@@ -22,19 +22,7 @@ from orphangc.app.cli.application import app
 from orphangc.app.console.exit import complain
 from orphangc.hidden_modules import hide
 
-__all__ = ["COMMANDS", "app", "main"]
-
-COMMANDS = (
-    collect_commands,
-    checkpoint_commands,
-    dependency_commands,
-    scheduled_commands,
-    operate_commands,
-    retention_commands,
-    world_commands,
-)
-"""Modules that register commands, in the order in which the help shows them."""
-
+__all__ = ["app", "main"]
 
 _RARELY = (50_000, 20, 20)
 """Python's thresholds of garbage collection: the default ones take a thirtieth of a start, and of a

@@ -57,9 +57,9 @@ _CountEntries = Annotated[
     "asked",
     against=c.Against,
     rescale_to=c.RescaleTo,
-    verify=_Verify,
+    verifies=_Verify,
     declarations=_Declarations,
-    count_entries=_CountEntries,
+    counts_entries=_CountEntries,
     metadata_only=c.MetadataOnly,
 )
 def inspect(
@@ -84,12 +84,9 @@ def inspect(
         InspectOutput.TREE if tree else output,
         write_page=None if html is None else partial(write_page, html),
         aliases=alias or (),
-        reads_state=not asked["metadata_only"],
-        against=asked["against"],
-        rescale_to=asked["rescale_to"] or (),
-        verifies=asked["verify"],
-        declarations=asked["declarations"],
-        counts_entries=asked["count_entries"],
+        reads_state=not asked.pop("metadata_only"),
+        rescale_to=asked.pop("rescale_to") or (),
+        **asked,
     )
 
 

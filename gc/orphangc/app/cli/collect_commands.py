@@ -23,9 +23,7 @@ from orphangc.errors import ExitCode
 @gathered("settings", *ALL)
 def plan(
     *,
-    root: Annotated[
-        str, typer.Argument(help="The storage root: holds the job directories.", metavar="ROOT")
-    ],
+    root: o.Root,
     out: Annotated[Path | None, typer.Option(help="New folder for the plan.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     summary: Annotated[

@@ -1,4 +1,4 @@
-"""The commands that prepare a collector: doctor, policy, demo."""
+"""The commands that prepare a collector: discover, init, doctor, policy, demo."""
 
 from __future__ import annotations
 
@@ -16,6 +16,50 @@ from orphangc.app.console.exit import end, print_steps
 from orphangc.app.console.setting_options import Values, gathered
 from orphangc.core.model.shown import RunMode
 from orphangc.errors import ExitCode
+
+
+@app.command(epilog="Example: orphangc discover --namespace flink --as-config > orphangc.yaml")
+@gathered("settings", "flink_rest", "alias")
+def discover(
+    *,
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration file; its discovery is read.")
+    ] = None,
+    namespace: Annotated[
+        list[str] | None, typer.Option(help="Kubernetes namespace to read. Repeatable.")
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(help="Flink's config.yaml or flink-conf.yaml to read. Repeatable."),
+    ] = None,
+    settings: Values,
+    as_config: Annotated[
+        bool, typer.Option("--as-config", help="Print only the equivalent configuration, as YAML.")
+    ] = False,
+    output: o.OutputOption = None,
+) -> None:
+    """Show storages, clusters, HA, jobs and savepoints that Kubernetes resources and configuration
+    files name, each with its field. Exit code 10: a source cannot be read or understood, or shows
+    nothing. Exit code 2: a --file is not there; with --as-config, nothing names a storage root.
+    """
+    from orphangc.app.commands.discover.show_discovery import (
+        discovery_of_call,
+        discovery_tables,
+        document_of,
+        yaml_of,
+    )
+
+    given = {"namespaces": namespace, "files": file, **settings}
+    found = discovery_of_call(config, given)
+    if as_config:
+        typer.echo(yaml_of(found), nl=False)
+    else:
+        show(output, document_of(found), lambda: discovery_tables(found))
+    if found.world.unclear:
+        first = found.world.unclear[0]
+        end(ExitCode.UNREACHABLE, f"{first.origin}: {first.why}")
+    if as_config and not found.configuration.storage_roots:
+        end(ExitCode.USAGE, "nothing that was read names a storage root: there is no configuration")
 
 
 @app.command(
@@ -103,9 +147,9 @@ def doctor(
     *("scope", "state", "extra_roots", "search", "registry", "owner", "inventory"),
     *("noncurrent_versions", "abort_uploads"),
     search=o.SearchOrNone,
-    doctor=o.MayExamine,
+    may_examine=o.MayExamine,
 )
-@gathered("rights", undelete=o.MayUndelete, expire=o.MayExpire)
+@gathered("rights", may_undelete=o.MayUndelete, may_expire=o.MayExpire)
 def policy(
     *,
     provider: o.ProviderOption,
@@ -120,16 +164,12 @@ def policy(
     """Print the least permissions that runs need, as the provider's own policy document."""
     from orphangc.app.commands.operate.policy import make_policy, policy_tables
 
-    may_examine = settings.pop("doctor")
     made = make_policy(
         provider,
-        {"root": root, **settings},
+        rights=rights | {"may_examine": settings.pop("may_examine")},
+        values={"root": root, **settings},
         config=config,
         mode=mode,
-        rights={
-            **{f"may_{name}": each for name, each in rights.items()},
-            "may_examine": may_examine,
-        },
         partition=partition,
     )
     show(output, made.document, lambda: policy_tables(made))

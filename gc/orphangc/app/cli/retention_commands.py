@@ -15,7 +15,6 @@ from orphangc.app.console.setting_options import ASKED, POLICY, SEARCHED, Values
 from orphangc.app.console.text import LIST_PRICE
 from orphangc.errors import ExitCode
 
-_ROOT_HELP = "The storage root: holds the job directories."
 _Report = Annotated[
     Path | None,
     typer.Option(help="Write an HTML report, with a picture of each lineage, to this file."),
@@ -30,7 +29,7 @@ _Price = Annotated[float, typer.Option(help="Price of a GiB a month in USD.", mi
 @gathered("settings", *SEARCHED, "ended_job", "owner", "registry", *ASKED, "state")
 def lineage(
     *,
-    root: Annotated[str, typer.Argument(help=_ROOT_HELP, metavar="ROOT")],
+    root: o.Root,
     settings: Values,
     report: _Report = None,
     price: _Price = LIST_PRICE,
@@ -58,7 +57,7 @@ def lineage(
 )
 def expire(
     *,
-    root: Annotated[str, typer.Argument(help=_ROOT_HELP, metavar="ROOT")],
+    root: o.Root,
     policy: Values,
     out: Annotated[Path | None, typer.Option(help="New folder for a plan, for sweep.")] = None,
     report: _Report = None,

@@ -29,6 +29,9 @@ SearchOrNone = Annotated[
         rich_help_panel="Evidence",
     ),
 ]
+Root = Annotated[
+    str, typer.Argument(help="The storage root: holds the job directories.", metavar="ROOT")
+]
 PlanFolder = Annotated[Path, typer.Argument(help="Folder of a saved plan.", metavar="DIR")]
 DoctorConfig = Annotated[Path | None, typer.Option("--config", help="The configuration file.")]
 Prove = Annotated[

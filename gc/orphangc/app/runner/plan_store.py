@@ -12,6 +12,7 @@ from pathlib import Path
 import structlog
 
 from orphangc.adapters.rows.resumable_listing import LISTING_FOLDER
+from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.core.times.instants import from_iso
 from orphangc.core.world.known_states import KnownState, known_state
 from orphangc.errors import SettingsError
@@ -30,9 +31,10 @@ class KeptPlans:
     keep: int
 
     @classmethod
-    def of(cls, folder: Path, root: str, keep: int) -> KeptPlans:
+    def of(cls, configuration: Configuration, root: ScheduledRoot) -> KeptPlans:
         """Return the plans of a storage root."""
-        return cls(folder / hashlib.sha256(root.encode()).hexdigest()[:16], keep)
+        name = hashlib.sha256(root.root.encode()).hexdigest()[:16]
+        return cls(configuration.plans_folder / name, configuration.keep_plans)
 
     def new(self, run_id: str) -> Path:
         """Return the folder for the plan of a run.

@@ -345,8 +345,7 @@ def run_configured(
         if is_child:
             _end_with_stdin()
         for root in roots:
-            plans = KeptPlans.of(configuration.plans_folder, root.root, configuration.keep_plans)
-            record = run_root(root, plans, signals, sharing)
+            record = run_root(root, KeptPlans.of(configuration, root), signals, sharing)
             records.append(record)
             if not is_child:
                 push(configuration.metrics, root, record)

@@ -26,7 +26,6 @@ _MAY_HIDE = re.compile("(?i:@|=|%3d|a[ks]ia|token|secret|pass|pwd|bearer|key)")
 """Signs of a secret in a text; most lines have none and need no redaction."""
 _EXACT = ("key", "etag")
 """Fields that are logged unchanged: the audit log must hold the exact names of deleted objects."""
-_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 
 _IN_RESULTS = frozenset(
     {
@@ -59,7 +58,9 @@ def configure_logs(
     if settings is not None:
         asked.audit_log = settings.audit_log
     is_json = form == "json" or (form == "auto" and not sys.stderr.isatty())
-    level = logging.DEBUG if asked.is_verbose else _LEVELS[level_name]
+    level = (
+        logging.DEBUG if asked.is_verbose else logging.getLevelNamesMapping()[level_name.upper()]
+    )
     is_for_person = form == "auto" and not (is_json or is_daemon or asked.is_verbose)
     if asked.is_quiet or is_for_person:
         level = max(level, logging.WARNING)

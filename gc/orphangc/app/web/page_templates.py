@@ -1,4 +1,4 @@
-"""Texts for modes, results and times."""
+"""Render pages from templates, with the texts and values that all of them need."""
 
 from __future__ import annotations
 

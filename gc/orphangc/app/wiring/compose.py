@@ -1,4 +1,6 @@
-"""Put adapters behind the ports for one storage root, and read the registry snapshots it names."""
+"""Put adapters behind the ports: for one storage root with the registry snapshots that it names,
+and for what the storage roots of one configuration file read for each other.
+"""
 
 from __future__ import annotations
 
@@ -385,9 +387,8 @@ def _read(
         raise RefusedError(f"{file}: {err}; nothing was planned", guard=Guard.REGISTRY) from err
 
 
-def shared_checkpoints() -> SharedCheckpoints:
-    """Return room for the checkpoints of one pass over a configuration file; none is read yet."""
-    return SharedCheckpoints(now)
+shared_checkpoints = partial(SharedCheckpoints, now)
+"""Room for the checkpoints of one pass over a configuration file; none is read yet."""
 
 
 @dataclass(frozen=True, slots=True)

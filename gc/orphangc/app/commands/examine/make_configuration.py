@@ -12,8 +12,9 @@ import yaml
 
 from flinkstate.files.paths import located
 from flinkstate.text.shown_text import visible
+from orphangc.adapters.flink.ha_metadata import KubernetesHa
 from orphangc.adapters.open import open_storage
-from orphangc.app.commands.examine.source_probes import probe_cluster, probe_namespace, probe_state
+from orphangc.app.commands.examine.source_probes import probe_cluster, probe_ha, probe_state
 from orphangc.app.commands.health import Check, CheckStatus
 from orphangc.app.commands.world.show import unlisted_cycle_of
 from orphangc.app.config.validate import settings_from
@@ -93,7 +94,7 @@ def _clusters(wishes: Wishes) -> None:
     several["extra_roots"] = [str(located(each)) for each in several["extra_roots"]]
     probes: list[tuple[str, Check]] = [
         *((url, partial(probe_cluster, url, ())) for url in several["flink_rest"]),
-        *((each, partial(probe_namespace, each)) for each in several["kubernetes_ha"]),
+        *((each, partial(probe_ha, KubernetesHa, each)) for each in several["kubernetes_ha"]),
         *((each, partial(_found_in, each)) for each in several["extra_roots"]),
     ]
     for what, probe in probes:

@@ -21,7 +21,6 @@ from orphangc.core.memory.seen_cycles import STORAGE
 from orphangc.core.model.flink_versions import is_tested_version
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.shown import SearchScope
-from orphangc.ports import HaMetadata
 
 
 def probe_state(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
@@ -51,18 +50,9 @@ def probe_cluster(url: str, accepted: Sequence[str]) -> tuple[CheckStatus, str]:
     return CheckStatus.GOOD, f"Flink {version}, {counted(len(alive), 'job')} alive"
 
 
-def probe_namespace(namespace: str) -> tuple[CheckStatus, str]:
-    """List the HA metadata in a Kubernetes namespace, or raise ``OrphanGcError``."""
-    return _ha(KubernetesHa(namespace, timeout=REST_TIMEOUT))
-
-
-def probe_zookeeper(address: str) -> tuple[CheckStatus, str]:
-    """List the HA metadata in a ZooKeeper, or raise ``OrphanGcError``."""
-    return _ha(ZooKeeperHa(address, timeout=REST_TIMEOUT))
-
-
-def _ha(source: HaMetadata) -> tuple[CheckStatus, str]:
-    facts = source.observe()
+def probe_ha(kind: type[KubernetesHa | ZooKeeperHa], place: str) -> tuple[CheckStatus, str]:
+    """List the HA metadata in a Kubernetes namespace or a ZooKeeper, or raise ``OrphanGcError``."""
+    facts = kind(place, timeout=REST_TIMEOUT).observe()
     jobs = {hold.job_id for hold in facts.holds}
     if not facts.things:
         return CheckStatus.WARNING, f"{facts.uri} shows nothing of Flink's: mistyped?"

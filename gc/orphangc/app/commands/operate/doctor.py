@@ -20,13 +20,13 @@ from flinkstate.places.locations import Location
 from flinkstate.tables.printing import followed
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import counted, visible
+from orphangc.adapters.flink.ha_metadata import KubernetesHa, ZooKeeperHa
 from orphangc.adapters.open import BUCKETS, open_state_files, open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
 from orphangc.app.commands.examine.source_probes import (
     probe_cluster,
-    probe_namespace,
+    probe_ha,
     probe_state,
-    probe_zookeeper,
     search_estimate,
 )
 from orphangc.app.commands.health import Check, CheckStatus, Finding, bad, checked, checked_storage
@@ -94,11 +94,7 @@ def diagnose(config: Path) -> list[dict[str, Any]]:
     findings = [
         finding
         for settings in configuration.storage_roots
-        for finding in _findings(
-            settings,
-            shared,
-            KeptPlans.of(configuration.plans_folder, settings.root, configuration.keep_plans),
-        )
+        for finding in _findings(settings, shared, KeptPlans.of(configuration, settings))
     ]
     of_all: dict[str, Check] = {}
     if configuration.discovery.is_on:
@@ -135,8 +131,10 @@ def _findings(
         checks[f"flink {redacted(url)}"] = partial(
             probe_cluster, url, settings.accept_flink_version
         )
-    checks |= {f"kubernetes {e}": partial(probe_namespace, e) for e in settings.kubernetes_ha}
-    checks |= {f"zookeeper {e}": partial(probe_zookeeper, e) for e in settings.zookeeper_ha}
+    checks |= {
+        f"kubernetes {e}": partial(probe_ha, KubernetesHa, e) for e in settings.kubernetes_ha
+    }
+    checks |= {f"zookeeper {e}": partial(probe_ha, ZooKeeperHa, e) for e in settings.zookeeper_ha}
     if (short := settings.short_margins_warning) is not None:
         checks["margins"] = lambda: (CheckStatus.WARNING, short)
     try:
@@ -283,7 +281,6 @@ _TIMEOUT_SECONDS = 10.0
 
 
 def _lock(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
-    """Return whether the lock of a storage root is free, or who holds it."""
     state = state_of(settings)
     holder = holder_of(state.files, lock_folder(state))
     if holder is None:

@@ -82,8 +82,8 @@ class Policy:
 
 def make_policy(
     provider: Provider,
-    values: Mapping[str, Any],
     *,
+    values: Mapping[str, Any],
     config: Path | None,
     mode: RunMode | None,
     rights: Mapping[str, bool],

@@ -1,4 +1,6 @@
-"""``world``: the places, clusters and memories that a deletion relies on."""
+"""``world``: the places, clusters and memories that a deletion relies on; and a person's statement
+that one fact of an earlier cycle has ended.
+"""
 
 from __future__ import annotations
 

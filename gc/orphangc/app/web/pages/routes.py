@@ -97,8 +97,7 @@ class _Pages:
         status = self.source.status()
         found = all_runs(status, root)
         shown = {"runs": found[:_RUNS_ON_PAGE], "kept": len(found), "root": root}
-        context = {"status": status, **shown}
-        return page(request, "runs.html.j2", context)
+        return page(request, "runs.html.j2", {"status": status, **shown})
 
     def run(self, request: Request, run_id: str) -> Response:
         status = self.source.status()
