@@ -19,7 +19,7 @@ from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story, requests_to
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.adapters.spark.work_folder import WorkFolder
-from orphangc.app.commands.examine.source_probes import search_estimate
+from orphangc.app.commands.health import search_estimate
 from orphangc.collect.mark import missing_check as confirming
 from orphangc.core.model.settings import StorageRootSettings
 from support.inventory_reports import CSV, ORC, PARQUET, VERSIONED, Report, a_report, row_of

@@ -15,7 +15,7 @@ import typer
 from bench.synth.running import Synth, synth_server
 from orphangc.app.cli import app
 from orphangc.app.config.configuration import ScheduledRoot
-from orphangc.app.console.setting_options import DEFAULTS
+from orphangc.app.console.options import DEFAULTS
 from orphangc.core.model.settings import StorageRootSettings, parse_duration
 from support.processes import finished
 
@@ -136,7 +136,7 @@ def test_help_loads_neither_arrow_nor_a_storage_client() -> None:
     code = SHOW_HELP.format(commands=[list(each) for each in COMMANDS])
     loaded = finished([sys.executable, "-c", code], check=True)
     modules = set(loaded.stdout.split())
-    assert "orphangc.app.console.setting_options" in modules
+    assert "orphangc.app.console.options" in modules
     assert HEAVY & modules == set()
     assert {each for each in modules if each.startswith("orphangc.adapters")} == set()
 

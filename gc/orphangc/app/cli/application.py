@@ -17,7 +17,7 @@ from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from flinkstate.console.options import CommandGroup
 from orphangc import __version__
-from orphangc.app.console.setting_options import SELDOM as SELDOM_SETTINGS
+from orphangc.app.console.options import SELDOM as SELDOM_SETTINGS
 from orphangc.app.console.setting_texts import SETTINGS
 from orphangc.app.console.verbosity import asked
 from orphangc.hidden_modules import hidden

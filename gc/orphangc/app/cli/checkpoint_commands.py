@@ -14,7 +14,7 @@ from flinkstate.console.shared_commands import CheckpointCommands
 from flinkstate.tables.printing import InspectOutput
 from orphangc.app.cli.application import app
 from orphangc.app.console import options as o
-from orphangc.app.console.setting_options import Values, gathered
+from orphangc.app.console.options import Values, gathered
 
 if TYPE_CHECKING:
     from flinkstate.files.host import Host

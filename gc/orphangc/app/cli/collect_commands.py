@@ -11,7 +11,7 @@ from flinkstate.tables.printing import is_json, print_json, print_tables, show
 from orphangc.app.cli.application import app
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import print_steps, saying
-from orphangc.app.console.setting_options import ALL, ENGINE, Values, engine_choice, gathered
+from orphangc.app.console.options import ALL, ENGINE, Values, engine_choice, gathered
 from orphangc.app.console.verbosity import asked
 from orphangc.errors import ExitCode
 

@@ -11,7 +11,7 @@ from flinkstate.tables.printing import show
 from orphangc.app.cli.application import app, registry_commands
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import end
-from orphangc.app.console.setting_options import SEARCHED, Values, gathered
+from orphangc.app.console.options import SEARCHED, Values, gathered
 
 
 @registry_commands.command(

@@ -13,7 +13,7 @@ from flinkstate.tables.printing import is_json, show
 from orphangc.app.cli.application import app
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import end, print_steps
-from orphangc.app.console.setting_options import Values, gathered
+from orphangc.app.console.options import Values, gathered
 from orphangc.core.model.shown import RunMode
 from orphangc.errors import ExitCode
 

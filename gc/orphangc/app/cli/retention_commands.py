@@ -11,7 +11,7 @@ from flinkstate.tables.printing import is_json, show
 from orphangc.app.cli.application import app
 from orphangc.app.console import options as o
 from orphangc.app.console.exit import print_steps
-from orphangc.app.console.setting_options import ASKED, POLICY, SEARCHED, Values, gathered
+from orphangc.app.console.options import ASKED, POLICY, SEARCHED, Values, gathered
 from orphangc.app.console.text import LIST_PRICE
 from orphangc.errors import ExitCode
 

@@ -11,7 +11,7 @@ from flinkstate.tables.printing import is_json, print_json, show
 from flinkstate.text.shown_text import visible
 from orphangc.app.cli.application import world_commands
 from orphangc.app.console import options as o
-from orphangc.app.console.setting_options import SEARCHED, Values, gathered
+from orphangc.app.console.options import SEARCHED, Values, gathered
 from orphangc.errors import SettingsError
 
 _FACT = 2

@@ -12,6 +12,7 @@ from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.telemetry.metrics import Metrics
 from orphangc.app.wiring.clock import now
 from orphangc.core.documents.run_record import JobRecord, RunRecord, RunResult
+from orphangc.core.model.shown import RunMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,12 @@ class RootStatus:
     def newest_plan(self) -> RunRecord | None:
         """Return the newest record with a plan: its numbers are the latest known."""
         return next((each for each in self.records if each.plan_id is not None), None)
+
+    @property
+    def mode(self) -> RunMode:
+        """Return the mode of runs, as far as known before the first run."""
+        newest = RunMode.REPORT if self.newest is None else self.newest.mode
+        return self.settings.mode or newest
 
     @property
     def jobs(self) -> tuple[JobRecord, ...]:

@@ -46,8 +46,8 @@ def test_areas_are_stacked_without_gaps_inside_the_picture(story):
     assert picture.samples[0].at == min(at for at, _, _ in found)
     assert picture.samples[-1].at == max(at for at, _, _ in found)
     floor = None
-    for area in picture.areas:
-        corners = points(area.path)
+    for path in picture.areas.values():
+        corners = points(path)
         half = len(corners) // 2
         top, bottom = corners[:half], corners[half:][::-1]
         assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in corners)
@@ -63,8 +63,8 @@ def test_an_amount_holds_until_the_next_run():
     """A slope would show states that no run has seen."""
     ats = (NOW - timedelta(days=2), NOW - timedelta(days=1), NOW)
     found = [(at, str(at), amounts(live=n)) for at, n in zip(ats, (4, 1, 2), strict=True)]
-    (area,) = growth(found).areas
-    assert points(area.path)[:5] == [(0, 0), (300, 0), (300, 112.5), (600, 112.5), (600, 75)]
+    (path,) = growth(found).areas.values()
+    assert points(path)[:5] == [(0, 0), (300, 0), (300, 112.5), (600, 112.5), (600, 75)]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_one_run_or_none_is_no_picture():
 def test_nothing_stored_at_all_is_drawn_as_nothing():
     """Zero divided by zero."""
     empty = growth([(NOW, "a", ()), (NOW + timedelta(hours=1), "b", ())])
-    assert empty.areas == ()
+    assert empty.areas == {}
     assert "unchanged" in empty.sentence
 
 

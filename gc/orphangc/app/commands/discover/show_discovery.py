@@ -19,7 +19,7 @@ from flinkstate.text.shown_text import counted, visible
 from orphangc.app.commands.health import CheckStatus
 from orphangc.app.config.configuration import Configuration, DiscoverySettings, ScheduledRoot
 from orphangc.app.config.load import as_written, load_configuration
-from orphangc.app.render.text_table import as_text
+from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.wiring.discovering import Discovered, discovered
 from orphangc.app.wiring.searched_places import place_here
 from orphangc.core.discovery.discovered_facts import Discovery
@@ -132,11 +132,10 @@ def _table(kind: str, columns: Sequence[str], entries: Sequence[Mapping[str, Any
     first, *others = columns
     filled = [name for name in others if any(each[name] not in {None, ""} for each in entries)]
     has_earlier = not all(each.get("present", True) for each in entries)
-    table = Table()
-    table.add_column(_TITLES.get(kind, kind.replace("_", " ")), no_wrap=kind == "jobs")
     seen = ["seen"] if has_earlier else []
-    for title in (*filled, *seen, "from", "field"):
-        table.add_column(title.replace("_", " "))
+    titles = (_TITLES.get(kind, kind), *filled, *seen, "from", "field")
+    table = text_table((each.replace("_", " ") for each in titles), ())
+    table.columns[0].no_wrap = kind == "jobs"
     for each in entries:
         when = ["now" if each.get("present", True) else "earlier"] if has_earlier else []
         source = each["from"]

@@ -14,8 +14,7 @@ from flinkstate.files.paths import located
 from flinkstate.text.shown_text import visible
 from orphangc.adapters.flink.ha_metadata import KubernetesHa
 from orphangc.adapters.open import open_storage
-from orphangc.app.commands.examine.source_probes import probe_cluster, probe_ha, probe_state
-from orphangc.app.commands.health import Check, CheckStatus
+from orphangc.app.commands.health import Check, CheckStatus, probe_cluster, probe_ha, probe_state
 from orphangc.app.commands.world.show import unlisted_cycle_of
 from orphangc.app.config.validate import settings_from
 from orphangc.app.render.world_tables import statement

@@ -23,13 +23,18 @@ from flinkstate.text.shown_text import counted, visible
 from orphangc.adapters.flink.ha_metadata import KubernetesHa, ZooKeeperHa
 from orphangc.adapters.open import BUCKETS, open_state_files, open_storage
 from orphangc.app.commands.discover.show_discovery import discovery_health
-from orphangc.app.commands.examine.source_probes import (
+from orphangc.app.commands.health import (
+    Check,
+    CheckStatus,
+    Finding,
+    bad,
+    checked,
+    checked_storage,
     probe_cluster,
     probe_ha,
     probe_state,
     search_estimate,
 )
-from orphangc.app.commands.health import Check, CheckStatus, Finding, bad, checked, checked_storage
 from orphangc.app.commands.world.show import patient, unlisted_cycle_of
 from orphangc.app.config.configuration import ScheduledRoot
 from orphangc.app.render.shown_names import JobNames

@@ -16,10 +16,8 @@ from orphangc.app.render.stops import Fate, ShownJob
 from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.jobs_and_runs import Sustained, known_jobs, self_sustained
 from orphangc.app.web.page_templates import span_text, utc_minute
-from orphangc.app.web.pages.attention import mode_of
 from orphangc.core.documents.plan import Tally
 from orphangc.core.documents.run_record import JobRecord, RunRecord, TombstonesPart
-from orphangc.core.model.shown import RunMode
 from orphangc.core.model.tallies import Amount, summed
 from orphangc.core.model.types import Action, Outcome
 
@@ -56,7 +54,6 @@ class RootView:
     """
 
     status: RootStatus
-    mode: RunMode
     stored: Stored | None
     growth: Growth | None
     jobs: int
@@ -68,7 +65,6 @@ def root_view(root: RootStatus) -> RootView:
     plan, newest = root.newest_plan, root.newest
     return RootView(
         status=root,
-        mode=mode_of(root),
         stored=None if plan is None else stored_in(root.settings.root, plan.amounts),
         growth=growth((r.started_at, r.run_id, r.amounts) for r in root.records if r.plan_id),
         jobs=sum(bool(job.job_id) for job in root.jobs),
@@ -204,25 +200,16 @@ class Sample(ByKind):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrowthArea:
-    """One kind over time: an SVG path in a picture of ``WIDTH`` times ``HEIGHT``."""
-
-    kind: ReasonKind
-    path: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """Picture with its scale and its description."""
+    """Picture with its scale and its description.
+
+    Attributes:
+        areas: Each kind over time: an SVG path in a picture of ``WIDTH`` times ``HEIGHT``.
+    """
 
     samples: tuple[Sample, ...]
-    areas: tuple[GrowthArea, ...]
+    areas: Mapping[ReasonKind, str]
     most: int
-
-    @property
-    def kinds(self) -> tuple[ReasonKind, ...]:
-        """Return the kinds that occur in the picture."""
-        return tuple(area.kind for area in self.areas)
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -277,15 +264,15 @@ def _thinned(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     return tuple(samples[round(place * step)] for place in range(_MOST))
 
 
-def _areas(samples: Sequence[Sample], most: int) -> tuple[GrowthArea, ...]:
+def _areas(samples: Sequence[Sample], most: int) -> dict[ReasonKind, str]:
     floor = [0] * len(samples)
-    areas = []
+    areas: dict[ReasonKind, str] = {}
     for kind in KINDS:
         top = [low + sample.kinds[kind].bytes for low, sample in zip(floor, samples, strict=True)]
         if top != floor:
-            areas.append(GrowthArea(kind=kind, path=_path(samples, floor, top, most)))
+            areas[kind] = _path(samples, floor, top, most)
         floor = top
-    return tuple(areas)
+    return areas
 
 
 def _path(samples: Sequence[Sample], floor: list[int], top: list[int], most: int) -> str:
