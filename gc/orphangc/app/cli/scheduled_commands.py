@@ -37,8 +37,11 @@ def run(
     if is_json(output):
         print_json([record.model_dump(mode="json") for record in records])
     else:
+        from orphangc.app.render.sentences.next_steps import after_run
+        from orphangc.app.wiring.compose import is_versioned
+
         print_tables(run_root.record_tables(records))
-        print_steps(run_root.steps_after(records, chosen, config))
+        print_steps(after_run(records, config, chosen, is_versioned))
     if code != ExitCode.DONE:
         raise typer.Exit(code)
 

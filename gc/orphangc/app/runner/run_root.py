@@ -21,7 +21,6 @@ from orphangc.adapters.rows.plan_directory import PlanDirectory, write_atomicall
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
 from orphangc.app.console.exit import Signals, is_signal, shielded
 from orphangc.app.render.reason_groups import ByKind, by_kind
-from orphangc.app.render.sentences.next_steps import after_run
 from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.runner.lineages import written_expiry
 from orphangc.app.runner.make_plan import MadePlan, PlanFiles, make_plan
@@ -32,13 +31,7 @@ from orphangc.app.telemetry.audit_log import log_refusal, log_run
 from orphangc.app.telemetry.logs import configure_logs, run_named
 from orphangc.app.telemetry.metrics_push import push, write_textfile
 from orphangc.app.wiring.clock import now, this_process
-from orphangc.app.wiring.compose import (
-    PassSharing,
-    is_versioned,
-    shared_in_pass,
-    start_of,
-    state_of,
-)
+from orphangc.app.wiring.compose import PassSharing, shared_in_pass, start_of, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.engines import EngineChoice
 from orphangc.collect.expire.lineage_cycle import LineageCycle
@@ -427,19 +420,6 @@ def interrupted(records: Sequence[RunRecord]) -> str:
     return (
         f"{done:,} objects were deleted, and every run that began is on record; the next run goes"
         " on with the rest"
-    )
-
-
-def steps_after(
-    records: Sequence[RunRecord], roots: Sequence[ScheduledRoot], config: Path
-) -> Iterator[str]:
-    """Yield what comes after the runs: the next one, how to undo, and the rows of all objects."""
-    deleted = {each.root for each in records if each.has_deleted}
-    return after_run(
-        records,
-        config,
-        {each.root: each.quarantine_period for each in roots},
-        [each.root for each in roots if each.root in deleted and is_versioned(each)],
     )
 
 

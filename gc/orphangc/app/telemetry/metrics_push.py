@@ -23,7 +23,6 @@ from orphangc.errors import OrphanGcError
 log = structlog.get_logger()
 
 _TIMEOUT_SECONDS = 10.0
-_Handler = Callable[[str, str, float | None, list[tuple[str, str]], bytes], Callable[[], None]]
 
 
 def push(settings: MetricsSettings, root: ScheduledRoot, record: RunRecord) -> None:
@@ -46,26 +45,16 @@ def push(settings: MetricsSettings, root: ScheduledRoot, record: RunRecord) -> N
 def _push(settings: MetricsSettings, registry: CollectorRegistry, root: str) -> None:
     url = settings.pushgateway or ""
     parts = urlsplit(url)
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    authenticated = partial(basic_auth_handler, username=user, password=password)
     pushadd_to_gateway(
         without_credentials(url),
         job=settings.push_job,
         registry=registry,
         grouping_key={"root": root},
         timeout=_TIMEOUT_SECONDS,
-        handler=_handler(unquote(parts.username or ""), unquote(parts.password or "")),
+        handler=authenticated if user else default_handler,
     )
-
-
-def _handler(user: str, password: str) -> _Handler:
-    if not user:
-        return default_handler
-
-    def handle(  # noqa: PLR0917 - the library's signature
-        url: str, method: str, timeout: float | None, headers: list[tuple[str, str]], data: bytes
-    ) -> Callable[[], None]:
-        return basic_auth_handler(url, method, timeout, headers, data, user, password)
-
-    return handle
 
 
 def write_textfile(configuration: Configuration, records: Sequence[RunRecord]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -199,27 +199,32 @@ def deleted_objects(outcome: Mapping[str, Any]) -> int:
 def after_run(
     records: Sequence[RunRecord],
     config: Path,
-    quarantine: Mapping[str, timedelta],
-    undoable: Iterable[str],
+    roots: Iterable[StorageRootSettings],
+    is_versioned: Callable[[StorageRootSettings], bool],
 ) -> Iterator[str]:
-    """Yield what comes after a scheduled run."""
-    kept = frozenset(undoable)
-    yield from _next_run(records, config, quarantine)
+    """Yield what comes after scheduled runs: the next one, how to undo, and where the rows are.
+
+    Args:
+        roots: Settings of the storage roots that ran.
+        is_versioned: Returns whether a storage root keeps what is deleted.
+    """
+    settings = {each.root: each for each in roots}
+    yield from _next_run(records, config, settings)
     for each in records:
         if each.has_deleted:
-            yield from _undo(each.plan_folder, is_undoable=each.root in kept)
+            yield from _undo(each.plan_folder, is_undoable=is_versioned(settings[each.root]))
         if each.swept:
             yield f"Each object: {each.plan_folder}/outcomes.parquet"
 
 
 def _next_run(
-    records: Sequence[RunRecord], config: Path, quarantine: Mapping[str, timedelta]
+    records: Sequence[RunRecord], config: Path, settings: Mapping[str, StorageRootSettings]
 ) -> Iterator[str]:
     again = _shown("orphangc", "run", "--config", str(config))
     done = [each for each in records if each.error is None]
     first = [each for each in done if each.effective_mode is not each.mode]
     due = [
-        shifted(each.tombstones.oldest_at, quarantine[each.root])
+        shifted(each.tombstones.oldest_at, settings[each.root].quarantine_period)
         for each in records
         if each.tombstones is not None and each.tombstones.oldest_at is not None
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -24,7 +25,6 @@ from orphangc.app.web.pages.page_view import (
     job_rows,
     root_view,
     stored_in,
-    sustained_counts,
 )
 from orphangc.core.documents.run_record import RunRecord, RunResult
 from orphangc.core.groups import grouped
@@ -79,7 +79,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "swept": swept,
         "jobs": jobs,
         "job_groups": [each for root in status.roots if (each := of_root.get(root.settings.root))],
-        "sustained": sustained_counts(jobs),
+        "sustained": Counter({row.job_id: row.sustained for row in jobs if row.job_id}.values()),
         "due": due_days((plan.tombstones for plan in plans), status.now.date()),
         "next_run_at": _next_run_at(status),
         "running": [root for root in status.roots if root.running_since is not None],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -133,11 +132,6 @@ def _rows(found: Sequence[tuple[str, JobRecord, Sustained | None]]) -> tuple[Job
     return tuple(
         sorted(rows, key=lambda r: (order.index(r.fate), -r.orphaned.bytes, -r.total.bytes))
     )
-
-
-def sustained_counts(rows: Iterable[JobRow]) -> Mapping[bool | None, int]:
-    """Return the numbers of jobs that are state self-sustained, are not, and are unknown."""
-    return Counter({row.job_id: row.sustained for row in rows if row.job_id}.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
