@@ -12,8 +12,8 @@ import pytest
 import uvicorn
 from prometheus_client import CollectorRegistry
 
-from orphangc.app.daemon.http_app import create_app
 from orphangc.app.render_checkpoint.checkpoint_html import page_part
+from orphangc.app.web.http_app import create_app
 from support import speed
 from support.processes import until
 from unit.app.web.plans import a_kept_plan

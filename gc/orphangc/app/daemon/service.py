@@ -20,11 +20,11 @@ from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.config.configuration import Configuration, HttpSettings
 from orphangc.app.config.load import load_configuration, overriding
 from orphangc.app.console.verbosity import asked
-from orphangc.app.daemon.http_app import create_app
 from orphangc.app.daemon.scheduler import Children, Daemon
 from orphangc.app.status.status_store import StatusStore
 from orphangc.app.telemetry.logs import configure_logs
 from orphangc.app.telemetry.metrics import Metrics
+from orphangc.app.web.http_app import create_app
 from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.errors import OrphanGcError, SettingsError
 

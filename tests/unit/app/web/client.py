@@ -4,8 +4,8 @@ import anyio
 import httpx
 from prometheus_client import CollectorRegistry
 
-from orphangc.app.daemon.http_app import create_app
 from orphangc.app.render_checkpoint.checkpoint_html import page_part
+from orphangc.app.web.http_app import create_app
 from unit.app.web.statuses import Source, a_status
 
 _SOURCE = Source(a_status())

@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry
 from schemathesis.checks import not_a_server_error
 
 from orphangc.app.config.configuration import HttpSettings
-from orphangc.app.daemon.http_app import create_app
 from orphangc.app.render_checkpoint.checkpoint_html import page_part
+from orphangc.app.web.http_app import create_app
 from unit.app.web.statuses import ORDERS, PAYMENTS, Source, troubled, well
 
 # Schemathesis asks by Starlette's test client, which wants another release of httpx.

@@ -1,18 +1,23 @@
-"""Routes for machines, from memory: jobs and runs as JSON; metrics, liveness and readiness."""
+"""The HTTP application: middleware, and routes for machines, from memory: REST, metrics, health."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, FastAPI, Header, Path, Query
 from fastapi.responses import Response
+from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 from pydantic import BaseModel, Field
+from starlette.middleware.gzip import GZipMiddleware
 
+from orphangc import __version__
+from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.status.status_store import Status, StatusStore
 from orphangc.app.web.jobs_and_runs import (
     UNKNOWN_JOB,
@@ -25,7 +30,15 @@ from orphangc.app.web.jobs_and_runs import (
     self_sustained,
     sightings,
 )
-from orphangc.app.web.problem_documents import problem, responses
+from orphangc.app.web.pages.routes import pages_of
+from orphangc.app.web.pages.run_pages import ReadPagePart
+from orphangc.app.web.problem_documents import (
+    PROBLEM_TYPE,
+    Guarded,
+    install_problems,
+    problem,
+    responses,
+)
 from orphangc.core.documents.plan import Tally
 from orphangc.core.documents.run_record import JobRecord, RunRecord, RunResult
 from orphangc.core.model.shown import RunMode
@@ -82,32 +95,24 @@ class RunSummary(BaseModel):
     amounts: tuple[Tally, ...] = Field(description="Objects and bytes by verdict.")
 
 
-def rest_of(source: StatusStore) -> APIRouter:
-    """Return the routes for programs."""
-    router = APIRouter()
-    _add_jobs(router, source)
-    _add_runs(router, source)
-    return router
-
-
-def _add_jobs(router: APIRouter, source: StatusStore) -> None:
+def _add_jobs(app: FastAPI, source: StatusStore) -> None:
     unknown = responses(
         NOT_FOUND=UNKNOWN_JOB, SERVICE_UNAVAILABLE="The records of earlier runs are not read yet."
     )
 
-    @router.get("/jobs", tags=["jobs"], summary="All jobs")
+    @app.get("/jobs", tags=["jobs"], summary="All jobs")
     def jobs() -> list[JobDocument]:
         """List every job in the newest plans, by id."""
         status = source.status()
         return [_job_answer(status, *each) for each in sorted(known_jobs(status).items())]
 
-    @router.get("/jobs/{job_id}", tags=["jobs"], summary="One job", responses=unknown)
+    @app.get("/jobs/{job_id}", tags=["jobs"], summary="One job", responses=unknown)
     def job(job_id: _JobId) -> JobDocument:
         """Return one job from the newest plans."""
         status = source.status()
         return _job_answer(status, job_id, sightings(status, job_id))
 
-    @router.get(
+    @app.get(
         "/jobs/{job_id}/state-self-sustained",
         tags=["jobs"],
         summary="May the snapshot go that the job was restored from?",
@@ -128,8 +133,8 @@ def _add_jobs(router: APIRouter, source: StatusStore) -> None:
         return sustained.value
 
 
-def _add_runs(router: APIRouter, source: StatusStore) -> None:
-    @router.get(
+def _add_runs(app: FastAPI, source: StatusStore) -> None:
+    @app.get(
         "/runs",
         tags=["runs"],
         summary="The last runs",
@@ -143,7 +148,7 @@ def _add_runs(router: APIRouter, source: StatusStore) -> None:
         found = all_runs(source.status(), root)[:limit]
         return [RunSummary.model_validate(each, from_attributes=True) for each in found]
 
-    @router.get(
+    @app.get(
         "/runs/{run_id}",
         tags=["runs"],
         summary="One run",
@@ -193,8 +198,8 @@ class Readiness(BaseModel):
     )
 
 
-def probes_of(source: StatusStore, registry: CollectorRegistry) -> APIRouter:
-    """Return the routes for machines; none of them touches the storage."""
+def _probes(source: StatusStore, registry: CollectorRegistry) -> APIRouter:
+    """Return the routes for Prometheus and the kubelet; none of them touches the storage."""
     router = APIRouter(tags=["probes"])
 
     @router.get(
@@ -258,3 +263,65 @@ def _encoder(accept: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
 def _has_usual_version(part: str) -> bool:
     versions = [each.strip() for each in part.split(";")[1:] if each.strip().startswith("version=")]
     return all(each in _VERSIONS for each in versions)
+
+
+_NO_TELEMETRY: TelemetryConfig = {
+    "auto_configure": False,
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+}
+"""OpenTelemetry is off: requests, which hold keys of objects, are reported to no third party."""
+
+_DESCRIPTION = """\
+What the garbage collector for Apache Flink's checkpoint files knows. Everything is read-only and
+told from memory: nothing can be changed or deleted over HTTP.
+"""
+_TAGS = [
+    {"name": "jobs", "description": "Flink jobs, as the newest plans have them."},
+    {"name": "runs", "description": "Passes over storage roots."},
+    {"name": "probes", "description": "For Prometheus and Kubernetes."},
+]
+
+
+def create_app(
+    source: StatusStore,
+    registry: CollectorRegistry,
+    page_part: ReadPagePart,
+    http: HttpSettings | None = None,
+) -> FastAPI:
+    """Return the ASGI application.
+
+    Args:
+        source: Source of the status, read at every request and from several threads.
+    """
+    settings = http or HttpSettings()
+    app = FastAPI(
+        title="orphangc",
+        version=__version__,
+        description=_DESCRIPTION,
+        openapi_tags=_TAGS,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        docs_url=None,  # their pages load scripts from other hosts
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=_NO_TELEMETRY,
+    )
+    app.include_router(_probes(source, registry))
+    _add_jobs(app, source)
+    _add_runs(app, source)
+    app.include_router(pages_of(source, settings, page_part))
+    install_problems(app)
+    app.add_middleware(GZipMiddleware, minimum_size=1024)
+    app.add_middleware(Guarded, hosts=settings.known_hosts)
+    app.openapi = cache(lambda: _openapi_of(app))  # type: ignore[method-assign]
+    return app
+
+
+def _openapi_of(app: FastAPI) -> dict[str, Any]:
+    document = FastAPI.openapi(app)
+    for operations in document["paths"].values():
+        for status, answer in operations["get"]["responses"].items():
+            if int(status) >= 400:  # noqa: PLR2004 - where errors begin
+                answer["content"] = {PROBLEM_TYPE: answer["content"].pop("application/json")}
+    return document
