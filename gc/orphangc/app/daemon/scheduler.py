@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import structlog
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobEvent
@@ -234,12 +233,14 @@ class Ended:
     record: RunRecord | None
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(BaseModel):
     """Records of one storage root, newest first, or why they cannot be read."""
 
-    records: Sequence[RunRecord] = ()
+    records: tuple[RunRecord, ...] = ()
     error: str | None = None
+
+
+_KNOWN = TypeAdapter(dict[str, Known])
 
 
 class FoundRoots(BaseModel):
@@ -318,12 +319,8 @@ class Children:
         """Return the records of each storage root; empty if the child failed."""
         out, code = _waited_for(self._start("records"))
         try:
-            content: dict[str, Any] = json.loads(out)
-            return {
-                root: Known(_RECORDS.validate_python(each["records"]), each["error"])
-                for root, each in content.items()
-            }
-        except (ValueError, KeyError, TypeError, AttributeError) as err:
+            return _KNOWN.validate_json(out)
+        except ValidationError as err:
             log.warning("records.unread", exit_code=code, reason=type(err).__name__)
             return {}
 
@@ -332,7 +329,7 @@ class Children:
         out, code = _waited_for(self._start("roots"))
         try:
             found = FoundRoots.model_validate_json(out)
-        except (ValidationError, ValueError) as err:
+        except ValidationError as err:
             found = FoundRoots(problem=f"it failed with exit code {code} ({type(err).__name__})")
         if found.problem is not None:
             log.warning("discovery.failed", exit_code=code, reason=found.problem)
@@ -377,7 +374,7 @@ def _waited_for(process: subprocess.Popen[str], most: int = -1) -> tuple[str, in
 def _only_record(text: str) -> RunRecord | None:
     try:
         (record,) = _RECORDS.validate_json(text)
-    except (ValidationError, ValueError):
+    except ValueError:  # no record, or several
         return None
     return record
 

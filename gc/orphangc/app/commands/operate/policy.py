@@ -101,8 +101,11 @@ def make_policy(
     """
     wanted, notes = _wanted(values, config, mode, rights)
     needs = tuple(need for each in wanted for need in each if _is_of(provider, need))
+    if not any(need.purpose is Purpose.LOOK for need in needs):
+        begin = f"its URIs begin with {_PROVIDERS[provider].scheme}://"
+        raise SettingsError(f"no storage root is of provider {provider}: {begin}")
     try:
-        document = _document(provider, needs, partition)
+        document = _PROVIDERS[provider].document(needs, partition)
     except ValueError as err:
         raise SettingsError(str(err)) from err
     elsewhere = {need.place for each in wanted for need in each if not _is_of(provider, need)}
@@ -163,17 +166,6 @@ def _check_apart(roots: Sequence[ScheduledRoot]) -> None:
 
 def _is_of(provider: Provider, need: StorageNeed) -> bool:
     return need.place.scheme == _PROVIDERS[provider].scheme
-
-
-def _document(
-    provider: Provider, needs: tuple[StorageNeed, ...], partition: Partition
-) -> dict[str, Any]:
-    if not any(need.purpose is Purpose.LOOK for need in needs):
-        raise SettingsError(
-            f"no storage root is of provider {provider}: its URIs begin with"
-            f" {_PROVIDERS[provider].scheme}://"
-        )
-    return _PROVIDERS[provider].document(needs, partition)
 
 
 def _notes(
