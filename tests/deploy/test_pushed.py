@@ -13,7 +13,7 @@ from deploy.fixtures import MONITORING
 from deploy.records import SICK, a_run
 from integration.harness.flinkbed.waiting import wait_until
 from orphangc.app.config.configuration import MetricsSettings, ScheduledRoot
-from orphangc.app.telemetry.metrics_push import push
+from orphangc.app.telemetry.metrics import push
 from orphangc.core.documents.run_record import RunRecord, RunResult, totals_after
 from support import speed
 from support.ports import free_ports

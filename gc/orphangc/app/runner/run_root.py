@@ -29,7 +29,7 @@ from orphangc.app.runner.record import Draft, phase_record, tombstones_part
 from orphangc.app.runner.sweep_plan import HeldPlan, expire_held_plan, held_lock, sweep_held_plan
 from orphangc.app.telemetry.audit_log import log_refusal, log_run
 from orphangc.app.telemetry.logs import configure_logs, run_named
-from orphangc.app.telemetry.metrics_push import push, write_textfile
+from orphangc.app.telemetry.metrics import push, write_textfile
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import PassSharing, shared_in_pass, start_of, state_of
 from orphangc.app.wiring.discovering import load_and_discover
@@ -345,7 +345,7 @@ def run_configured(
             if signals.exit_code is not None:
                 break
         if not is_child:
-            write_textfile(configuration, records)
+            write_textfile(configuration, records, lambda root: newest_records(state_of(root)))
         code = signals.exit_code
     return records, exit_code_of_all(records) if code is None else code
 
