@@ -13,8 +13,7 @@ from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
-from orphangc.collect.quarantine.quarantine import Quarantine
-from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
+from orphangc.collect.quarantine.quarantine import Quarantine, SavepointClearing
 from orphangc.core.model.naming import EXPIRY_MARKER
 from orphangc.ports import DeletionResult, DeletionStatus
 

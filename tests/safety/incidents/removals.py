@@ -29,19 +29,13 @@ from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle, discovery
 from orphangc.collect.decide import abandoned_savepoints, decide_listing, judged_cycle
 from orphangc.collect.dependencies import origins
-from orphangc.collect.expire import (
-    assemble_report,
-    held_checkpoints,
-    lineage_facts,
-    savepoint_folders,
-    stored_sizes,
-)
+from orphangc.collect.expire import assemble_report, held_bytes, lineage_facts, savepoint_folders
 from orphangc.collect.listing import noted_names
 from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.observe.changes_beside import ChangesBeside
-from orphangc.collect.quarantine import quarantine, savepoint_clearing
+from orphangc.collect.quarantine import quarantine
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.revalidate import revalidation
 from orphangc.collect.state import discovery_memory, lock
@@ -586,7 +580,7 @@ def _origins_before_a_failover(patch: _Patch) -> None:
 
 def _origins_in_configurations(patch: _Patch) -> None:
     """Forget what the configurations of clusters restore a job from (R43)."""
-    patch.setattr(held_checkpoints, "named_by_configurations", lambda *_: ())
+    patch.setattr(lineage_facts, "named_by_configurations", lambda *_: ())
 
 
 def _losses_that_concern_no_job_here(patch: _Patch) -> None:
@@ -661,7 +655,7 @@ def _uses_of_ha_metadata(patch: _Patch) -> None:
     def recovers(job):
         return any(job.ids_after.intersection(hold.retained_ids) for hold in job.held_after)
 
-    for each in (origins, held_checkpoints, lineage_facts):
+    for each in (origins, lineage_facts):
         patch.setattr(each, "recovers", recovers)
 
 
@@ -750,7 +744,7 @@ def _sizes_of_files(patch: _Patch) -> None:
 
 def _compression_of_changes(patch: _Patch) -> None:
     """Take the size in each handle for that of the stored file (R41)."""
-    patch.setattr(stored_sizes, "_is_compressed", lambda *_: False)
+    patch.setattr(held_bytes, "_is_compressed", lambda *_: False)
 
 
 def _markers_of_expiries(patch: _Patch) -> None:
@@ -821,7 +815,7 @@ def _places_of_other_roots(patch: _Patch) -> None:
 def _namers_of_savepoints(patch: _Patch) -> None:
     """Let the files of a savepoint go whatever other checkpoints name (R42)."""
     patch.setattr(savepoint_folders, "named_by_others", lambda *_: ())
-    patch.setattr(savepoint_clearing.SavepointClearing, "_check_unnamed", lambda *_: None)
+    patch.setattr(quarantine.SavepointClearing, "_check_unnamed", lambda *_: None)
 
 
 def _self_contained_savepoints(patch: _Patch) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from orphangc.adapters.spark.work_folder import THREADS, ExchangeFile, WorkFolder
-from orphangc.collect.listing.marked_cache import MarkedCache
-from orphangc.collect.listing.run_pass import run_pass
+from orphangc.collect.listing.run_pass import MarkedCache, run_pass
 from orphangc.core.columns.listing_columns import Columns
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import Marking, Marks, WholeMarking, divided, slices_of

@@ -13,8 +13,8 @@ from orphangc.app.config.validate import check_outside
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.wiring.compose import CycleStart, opened, start_of
 from orphangc.collect.cycle import Cycle
+from orphangc.collect.expire.assemble_report import LineageCycle, lineage_cycle, with_warnings
 from orphangc.collect.expire.expiry_rows import expiry_plan, rows_of, stored_metadata
-from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle, with_warnings
 from orphangc.collect.world.recalling import new_state_warning, not_kept
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan

@@ -23,8 +23,12 @@ from orphangc.app.wiring.compose import CycleStart, listed_in_pass, opened
 from orphangc.app.wiring.engines import LOCAL, EngineChoice, settled
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.decide.breakdown import Breakdown
-from orphangc.collect.expire.assemble_report import lineage_report, unneeded_part
-from orphangc.collect.expire.lineage_cycle import policy_warnings, with_warnings
+from orphangc.collect.expire.assemble_report import (
+    lineage_report,
+    policy_warnings,
+    unneeded_part,
+    with_warnings,
+)
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.observe.storage_search import StorageSearch

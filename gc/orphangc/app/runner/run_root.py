@@ -34,7 +34,7 @@ from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import PassSharing, shared_in_pass, start_of, state_of
 from orphangc.app.wiring.discovering import load_and_discover
 from orphangc.app.wiring.engines import EngineChoice
-from orphangc.collect.expire.lineage_cycle import LineageCycle
+from orphangc.collect.expire.assemble_report import LineageCycle
 from orphangc.collect.quarantine.quarantine import is_release
 from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.runs.result import SweepResult, code_of

@@ -23,7 +23,7 @@ from orphangc.app.wiring.clock import is_dead, now, this_process
 from orphangc.app.wiring.compose import CycleStart, opened, state_of
 from orphangc.app.wiring.engines import LOCAL, EngineChoice, KnownSize, settled
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.expire.lineage_cycle import LineageCycle
+from orphangc.collect.expire.assemble_report import LineageCycle
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.expiry import Expiry

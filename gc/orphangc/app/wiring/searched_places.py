@@ -19,7 +19,7 @@ from orphangc.app.wiring.clock import now
 from orphangc.collect.observe.storage_search import StorageSearch
 from orphangc.collect.state.read_checkpoints import ReadCheckpoints
 from orphangc.collect.state.store import RootState
-from orphangc.collect.world.bound_roots import bound_roots
+from orphangc.collect.world.memory_files import bound_roots
 from orphangc.collect.world.recalling import outside_directories
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.memory.seen_cycles import STORAGE

@@ -20,11 +20,13 @@ from orphangc.collect.observe.changes_beside import ChangesBeside
 from orphangc.collect.observe.observation import Environment, Observation
 from orphangc.collect.world.gathered import (
     empty_places,
+    named_outside,
+    namings_of,
     unreached_places,
     unsearched_storages,
+    with_outside_paths,
     world_of,
 )
-from orphangc.collect.world.outside_names import named_outside, namings_of, with_outside_paths
 from orphangc.collect.world.recalling import Recalled
 from orphangc.collect.world.sighted import sighting_of
 from orphangc.core.columns.uuid_set import UuidSet

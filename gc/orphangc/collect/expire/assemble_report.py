@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from flinkstate.places.locations import Location, canonical
-from orphangc.collect.cycle import Cycle
-from orphangc.collect.expire.held_bytes import HeldBytes, HeldBytesPass, NamedFiles
+from orphangc.collect.cycle import Cycle, run_cycle
+from orphangc.collect.expire.held_bytes import HeldBytes, HeldBytesPass, NamedFiles, incomplete
 from orphangc.collect.expire.lineage_facts import CycleLineages, cycle_lineages
 from orphangc.collect.expire.savepoint_folders import (
     NO_SAVEPOINTS,
     SavepointFolders,
     savepoint_folders,
 )
-from orphangc.collect.expire.stored_sizes import incomplete
 from orphangc.collect.observe.observation import Environment
+from orphangc.collect.state.store import RootState
+from orphangc.collect.world.recalling import Recalled
 from orphangc.core.documents.lineage_report import (
     ContinuationPart,
     LineageCheckpointPart,
@@ -222,3 +226,60 @@ def counted_unneeded(fates: Sequence[CheckpointFate]) -> UnneededPart:
         lineages=len({id(each.lineage) for each in unneeded}),
         last_life_at=min((life for life in lives if life is not None), default=None),
     )
+
+
+# --- a cycle with the fate of every checkpoint in it; its verdicts on single files are not kept
+
+
+class DiscardingSink:
+    """Discards the verdicts of a cycle."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Discard rows."""
+
+    def close(self) -> None:
+        """Do nothing; no file is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineageCycle:
+    """A fresh cycle, and the fate of every checkpoint in it."""
+
+    cycle: Cycle
+    report: LineageReport
+
+
+def lineage_cycle(
+    environment: Environment, policy: RetentionPolicy | None, *, state: RootState, before: Recalled
+) -> LineageCycle:
+    """Return a fresh cycle of an opened storage root, with its lineages."""
+    cycle = run_cycle(
+        environment,
+        tombstones=state.tombstones(),
+        halted=state.halted(),
+        open_sink=DiscardingSink,
+        before=before,
+    )
+    report = lineage_report(cycle, policy, environment)
+    return LineageCycle(cycle=with_warnings(cycle, policy_warnings(report)), report=report)
+
+
+def with_warnings(cycle: Cycle, more: Iterable[str]) -> Cycle:
+    """Return a cycle whose plan has more warnings."""
+    plan = cycle.plan.model_copy(update={"warnings": (*cycle.plan.warnings, *more)})
+    return replace(cycle, plan=plan)
+
+
+def policy_warnings(report: LineageReport) -> Iterator[str]:
+    """Yield a warning for each slip in a policy: a name of no lineage, or in use, a false edge."""
+    yield from report.impossible
+    for name in report.unknown_names:
+        yield (
+            f"the retention policy names {name}, which is no resource and no job id of any"
+            " lineage: correct it, or remove it; until then its rules count for every lineage"
+        )
+    for name in report.names_in_use:
+        yield (
+            f"the retention policy declares {name} dead, and a job of that name is not over: remove"
+            " the name, or all that this job leaves may go once it is over"
+        )

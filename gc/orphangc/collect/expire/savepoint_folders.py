@@ -17,8 +17,7 @@ import numpy.typing as npt
 from flinkstate.places.checkpoint_names import METADATA_NAME, is_savepoint_folder
 from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.expire.held_bytes import NamedFiles
-from orphangc.collect.expire.stored_sizes import needed_files
+from orphangc.collect.expire.held_bytes import NamedFiles, needed_files
 from orphangc.collect.observe.checkpoints import hidden_above
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.columns.file_names import FileNames

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import BinaryIO, TypeVar
 
 from orphangc.collect.listing.list_storage import list_all
-from orphangc.collect.listing.marked_cache import MarkedCache
 from orphangc.collect.listing.noted_names import NotedNames, links_in, metadata_objects
-from orphangc.collect.listing.run_pass import run_pass
+from orphangc.collect.listing.run_pass import MarkedCache, run_pass
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import WholeMarking
 from orphangc.core.columns.tombstones import Tombstones

@@ -13,13 +13,18 @@ from typing import Any
 import structlog
 
 from orphangc.collect.delete.retry_queue import with_outcomes
+from orphangc.collect.expire.assemble_report import LineageCycle, lineage_cycle
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
-from orphangc.collect.expire.lineage_cycle import LineageCycle, lineage_cycle
 from orphangc.collect.observe.observation import Environment
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders, RunStorages
 from orphangc.collect.quarantine.expired_records import ExpiredRecords, Leftovers
-from orphangc.collect.quarantine.quarantine import ExpiryEvidence, Quarantine, agreed, is_release
-from orphangc.collect.quarantine.savepoint_clearing import SavepointClearing
+from orphangc.collect.quarantine.quarantine import (
+    ExpiryEvidence,
+    Quarantine,
+    SavepointClearing,
+    agreed,
+    is_release,
+)
 from orphangc.collect.runs.planned_run import PlannedRun
 from orphangc.collect.runs.result import exit_code_of_expiry
 from orphangc.collect.world.recalling import not_kept

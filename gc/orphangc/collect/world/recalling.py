@@ -19,9 +19,9 @@ from flinkstate.files.paths import overlap, spelled_in, spellings
 from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
-from orphangc.collect.world.bound_roots import bound_roots
 from orphangc.collect.world.memory_files import (
     MemoryRead,
+    bound_roots,
     memory_folder,
     read_acknowledgements,
     read_memory,

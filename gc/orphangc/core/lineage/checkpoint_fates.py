@@ -281,7 +281,7 @@ def _origin(case: _Case) -> _Said | None:
     """A job may be started from it again: one that was, and stands on nothing of its own yet.
 
     Without HA metadata a lost JobManager starts from the first origin again, whatever the job has
-    completed since: of one that sources show, ``held_checkpoints`` asks that.
+    completed since: of one that sources show, ``CheckpointHolds`` asks that.
     """
     for edge in case.lineage.restored_by(case.checkpoint.uri):
         job = case.lineage.job_of_place.get(edge.newer)

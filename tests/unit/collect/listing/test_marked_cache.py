@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from orphangc.collect.listing import marked_cache, run_pass
+from orphangc.collect.listing import run_pass
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.marked_listing import MarkedRows
@@ -136,7 +136,7 @@ def test_another_live_set_marks_anew(engine) -> None:
 
 def test_names_of_too_many_kinds_are_marked_in_each_pass(engine, monkeypatch) -> None:
     """They would take memory without end."""
-    monkeypatch.setattr(marked_cache, "_MOST_KINDS", 2)
+    monkeypatch.setattr(run_pass, "_MOST_KINDS", 2)
     first = run(engine)
     assert [shown(each) for each in run(engine)] == [shown(each) for each in first]
 

@@ -8,8 +8,13 @@ import pytest
 from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_state_files
 from orphangc.collect.state.store import RootState
-from orphangc.collect.world.bound_roots import bound_roots
-from orphangc.collect.world.memory_files import MARKER, MEMORY, read_memory, write_memory
+from orphangc.collect.world.memory_files import (
+    MARKER,
+    MEMORY,
+    bound_roots,
+    read_memory,
+    write_memory,
+)
 from orphangc.core.memory.remembered import WorldMemory
 
 ONE, OTHER = canonical("s3://bucket/one"), canonical("/data/other")

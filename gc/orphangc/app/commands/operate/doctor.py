@@ -54,7 +54,7 @@ from orphangc.app.wiring.compose import (
     with_proof,
 )
 from orphangc.app.wiring.discovering import load_and_discover
-from orphangc.collect.expire.lineage_cycle import DiscardingSink
+from orphangc.collect.expire.assemble_report import DiscardingSink
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.mark.mark import proving_command
 from orphangc.collect.observe.checkpoints import scan_checkpoints

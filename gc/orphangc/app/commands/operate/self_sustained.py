@@ -24,7 +24,7 @@ from orphangc.app.wiring.compose import start_of, state_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
-from orphangc.collect.expire.lineage_cycle import DiscardingSink
+from orphangc.collect.expire.assemble_report import DiscardingSink
 from orphangc.collect.state.history import checks_of_job, keep_checks
 from orphangc.core.areas.area import NOT_PROVEN
 from orphangc.core.decision.evidence import JobEvidence
