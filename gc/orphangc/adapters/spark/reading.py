@@ -21,14 +21,6 @@ def opened(base: Location) -> Storage:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadObject:
-    """The file that holds what one object was read as."""
-
-    file: ExchangeFile
-    rows: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class ObjectTask:
     """Reads an object in an executor.
 
@@ -40,6 +32,6 @@ class ObjectTask:
     read: Callable[[Storage, StoredObject], Any]
     base: Location
 
-    def __call__(self, listed: StoredObject) -> ReadObject:
+    def __call__(self, listed: StoredObject) -> ExchangeFile:
         """Return where it is written what was read."""
-        return ReadObject(self.folder.write_packed(self.read(opened(self.base), listed)))
+        return self.folder.write_packed(self.read(opened(self.base), listed))

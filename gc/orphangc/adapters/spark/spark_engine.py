@@ -83,7 +83,7 @@ class SparkEngine:
         """See ``Engine``; each object is a task."""
         large = [each for each in objects if each.size > self._large]
         task = ObjectTask(self._folder, read, base)
-        files = [each.file for each in self._cluster.results(task, large, lambda _: None)]
+        files = self._cluster.results(task, large, lambda _: None)
         found = dict(zip(large, map(self._folder.read_packed, files), strict=True))
         for each in files:
             self._folder.discard(each)
