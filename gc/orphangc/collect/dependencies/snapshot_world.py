@@ -6,7 +6,7 @@ No cycle is needed for it: no file is judged, and what may be missed is said to 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import itemgetter
 
@@ -113,10 +113,11 @@ def read_world(
         StorageUnreachableError: A storage root cannot be listed.
         RegistryUnavailableError: A cluster, namespace or ZooKeeper gave no usable answer.
     """
-    search, reader = sources.search, sources.reader
+    reader = sources.reader
+    search = replace(sources.search, reader=reader, progress=progress)
     before, held_before = _asked(sources)
     named = [*places_in_answers(before, (), settings, held_before)]
-    listings = search.listings(named, reader, progress)
+    listings = search.listings(named)
     parts = [reader.collect(base) for base in sources.bases]
     after, held_after = _asked(sources)
     bases = [each.location for each in sources.bases]
@@ -130,8 +131,6 @@ def read_world(
             for base, part in zip(bases, parts, strict=True)
             for folder, stored in part.scan.metadata.items()
         },
-        reader=reader,
-        progress=progress,
     )
     return SnapshotWorld(
         bases=bases,

@@ -294,14 +294,17 @@ class _Searching:
     """A search of whole storages that was begun: they are listed, and nothing of them is read."""
 
     environment: Environment
+    search: StorageSearch | None
     listings: Mapping[Location, ListedStorage]
 
     @classmethod
     def begun(cls, environment: Environment, named: Iterable[Named]) -> _Searching:
-        search = environment.search
-        if search is None:
-            return cls(environment, {})
-        return cls(environment, search.listings(named, environment.reader, environment.progress))
+        if environment.search is None:
+            return cls(environment, None, {})
+        search = replace(
+            environment.search, reader=environment.reader, progress=environment.progress
+        )
+        return cls(environment, search, search.listings(named))
 
     def contents(
         self,
@@ -312,7 +315,7 @@ class _Searching:
         listed: Listed,
         elsewhere: Sequence[Checkpoint],
     ) -> tuple[FoundInStorage, ...]:
-        environment, search = self.environment, self.environment.search
+        environment, search = self.environment, self.search
         if search is None:
             return ()
         places = [base.location for base in environment.bases] * 2
@@ -330,8 +333,6 @@ class _Searching:
                 for place, part in parts
                 for folder, stored in part.scan.metadata.items()
             },
-            reader=environment.reader,
-            progress=environment.progress,
         )
         return (*found, *search.absent(homes_in_answers(*asked), found, parts))
 

@@ -154,6 +154,7 @@ class StorageSearch:
         left_out: Prefixes that are stated to hold no checkpoint.
         is_empty: Returns whether exactly this place is stated to hold no checkpoint.
         own: The storage root that the cycle lists itself; ``None`` if it lists none.
+        reader: Remembers every checkpoint that was read, also by other searches of the cycle.
     """
 
     named: Sequence[Named]
@@ -169,10 +170,10 @@ class StorageSearch:
     remembered: ReadCheckpoints | None = None
     target_of: Callable[[Location], Location | None] = lambda _: None
     mounts_below: Callable[[Location], Iterable[Location]] = lambda _: ()
+    reader: CheckpointReader = field(default_factory=CheckpointReader)
+    progress: Progress = lambda *_: None
 
-    def listings(
-        self, named: Iterable[Named], reader: CheckpointReader, progress: Progress
-    ) -> dict[Location, ListedStorage]:
+    def listings(self, named: Iterable[Named]) -> dict[Location, ListedStorage]:
         """Return the listing of each storage that is known before anything else is read.
 
         Args:
@@ -184,10 +185,7 @@ class StorageSearch:
                 *((each, _EARLIER, False) for each in self.known),
             )
         )
-        return {
-            place: self._listed_storage(place, names, reader, progress)
-            for place, names in wanted.items()
-        }
+        return {place: self._listed_storage(place, names) for place, names in wanted.items()}
 
     def contents(
         self,
@@ -197,8 +195,6 @@ class StorageSearch:
         read: Sequence[Checkpoint],
         links: Iterable[str],
         seen: Mapping[Location, StoredObject],
-        reader: CheckpointReader,
-        progress: Progress,
     ) -> tuple[FoundInStorage, ...]:
         """Return what every storage holds; one that names another one leads to it.
 
@@ -214,7 +210,7 @@ class StorageSearch:
             strong += self._linked(self.own, links, found)
         while True:
             for place, listed in waiting.items():
-                found[place] = self._read_all(listed, seen, reader, progress)
+                found[place] = self._read_all(listed, seen)
                 strong += self._linked(place, listed.metadata.links, found)
                 weak += places_of_files(found[place].checkpoints) if self.is_whole else ()
             wanted = _by_storage(self._storages(strong, weak, found.values()))
@@ -222,10 +218,7 @@ class StorageSearch:
                 found |= {each.location: each for each in self._under_another_name(named, found)}
                 return (*found.values(), *self._hidden(found))
             strong, weak = [], []
-            waiting = {
-                place: self._listed_storage(place, names, reader, progress)
-                for place, names in wanted.items()
-            }
+            waiting = {place: self._listed_storage(place, names) for place, names in wanted.items()}
 
     def _hidden(self, storages: Iterable[Location]) -> Iterator[FoundInStorage]:
         """Yield the folders of storages that no listing shows: a mount hides what is in them.
@@ -304,20 +297,16 @@ class StorageSearch:
                 if not any(each.contains(storage) and each != storage for each in self.left_out):
                     yield storage, by, is_weak
 
-    def _listed_storage(
-        self, place: Location, names: StorageNames, reader: CheckpointReader, progress: Progress
-    ) -> ListedStorage:
+    def _listed_storage(self, place: Location, names: StorageNames) -> ListedStorage:
         found = FoundInStorage(
             location=place,
             named_by=tuple(list(names.by)[:_MOST_NAMES]),
             is_named_by_files_alone=names.are_files_alone,
             left_out=tuple(each for each in self.left_out if place.contains(each)),
         )
-        return self._list(found, reader, progress)
+        return self._list(found)
 
-    def _list(
-        self, found: FoundInStorage, reader: CheckpointReader, progress: Progress
-    ) -> ListedStorage:
+    def _list(self, found: FoundInStorage) -> ListedStorage:
         if found.location in found.left_out:
             return ListedStorage(replace(found, keys=0), None, ListedMetadata())
         if self.storage_of(found.location) is None:
@@ -326,8 +315,7 @@ class StorageSearch:
             return ListedStorage(replace(found, problem=problem), None, ListedMetadata())
         try:
             storage = self.open_storage(found.location)
-            shared = SharedListings() if reader.shared is None else reader.shared.listings
-            metadata = self._listed(storage, found.left_out, shared, progress)
+            metadata = self._listed(storage, found.left_out)
         except OrphanGcError as err:
             lift = _PLACES_ALONE if self.is_whole else _SCAN_ALONE
             if found.named_by == (_EARLIER,):
@@ -337,17 +325,13 @@ class StorageSearch:
         return ListedStorage(found, storage, metadata)
 
     def _read_all(
-        self,
-        listed: ListedStorage,
-        seen: Mapping[Location, StoredObject],
-        reader: CheckpointReader,
-        progress: Progress,
+        self, listed: ListedStorage, seen: Mapping[Location, StoredObject]
     ) -> FoundInStorage:
         contents: list[Contents] = []
         for number in range(_LISTINGS):
             if listed.storage is None:
                 return listed.found
-            read, directories = self._read_listed(listed.storage, listed.metadata, seen, reader)
+            read, directories = self._read_listed(listed.storage, listed.metadata, seen)
             contents += [each for each in read if not isinstance(each, Gone)]
             gone = [each for each in read if isinstance(each, Gone)]
             if not gone:
@@ -360,9 +344,9 @@ class StorageSearch:
                 **seen,
                 **{place.child(metadata_folder(e.key)): e for e in listed.metadata.objects},
             }
-            if reader.shared is not None:
-                reader.shared.listings.forget(place, listed.found.left_out)
-            listed = self._list(listed.found, reader, progress)
+            if self.reader.shared is not None:
+                self.reader.shared.listings.forget(place, listed.found.left_out)
+            listed = self._list(listed.found)
         return replace(
             listed.found,
             keys=listed.metadata.keys,
@@ -378,11 +362,7 @@ class StorageSearch:
         )
 
     def _read_listed(
-        self,
-        storage: Storage,
-        metadata: ListedMetadata,
-        seen: Mapping[Location, StoredObject],
-        reader: CheckpointReader,
+        self, storage: Storage, metadata: ListedMetadata, seen: Mapping[Location, StoredObject]
     ) -> tuple[list[Contents | Gone], tuple[Location, ...]]:
         """Return what a storage holds, and the folders in it that are surely a job's.
 
@@ -390,10 +370,10 @@ class StorageSearch:
         ``shared``, too.
         """
         new = [each for each in metadata.objects if not _is_seen(storage.location, each, seen)]
-        known = frozenset(each.key for each in metadata.objects)
+        known, reader = frozenset(each.key for each in metadata.objects), self.reader
         with ThreadPoolExecutor(_THREADS) as pool:
             read: list[Sequence[Contents | Gone]] = [
-                *pool.map(lambda each: self._read(storage, each, reader, known), new)
+                *pool.map(lambda each: self._read(storage, each, known), new)
             ]
             unlisted = [
                 *pool.map(
@@ -411,13 +391,10 @@ class StorageSearch:
         return [each for some in read for each in some], tuple(directories)
 
     def _read(
-        self,
-        storage: Storage,
-        listed: StoredObject,
-        reader: CheckpointReader,
-        known: Collection[ObjectKey],
+        self, storage: Storage, listed: StoredObject, known: Collection[ObjectKey]
     ) -> Sequence[Contents | Gone]:
         """Return what one ``_metadata`` is; if it is gone, what is beside its folder now."""
+        reader = self.reader
         if self.remembered is None:
             found = reader.contents(storage, metadata_folder(listed.key), listed)
         else:
@@ -451,25 +428,20 @@ class StorageSearch:
             if target is not None and not place.contains(target):
                 yield target, name
 
-    def _listed(
-        self,
-        storage: Storage,
-        left_out: tuple[Location, ...],
-        shared: SharedListings,
-        progress: Progress,
-    ) -> ListedMetadata:
+    def _listed(self, storage: Storage, left_out: tuple[Location, ...]) -> ListedMetadata:
         """Return every ``_metadata`` of a storage, without those of the storage root itself.
 
         What another storage root of the same run listed is not listed again.
         """
         place, own = storage.location, self.own
+        aside = (*left_out, *([own] if own else []))
+        shared = SharedListings() if self.reader.shared is None else self.reader.shared.listings
         first, others = shared.others.get((place, left_out), (None, ListedMetadata()))
         if first is None or (first != own and first not in shared.own):
-            others = shared.listed_beside(storage, (*left_out, *([own] if own else [])), progress)
+            others = shared.listed_beside(storage, aside, self.progress)
             shared.others[place, left_out] = (own or place, others)
             first = own
         shown = shared.own_in(place, first)
-        aside = [*left_out, *([own] if own else [])]
         keys_aside = [key for each in aside if (key := place.key_of(each)) is not None]
         return others.with_those_of(shown).outside(keys_aside)
 

@@ -9,7 +9,6 @@ import pytest
 
 from cli.helpers import metadata
 from flinkstate.places.locations import canonical
-from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.storage_search import StorageSearch
 from orphangc.core.decision.evidence import UnreadableCheckpoint
 from safety.simulation.cloud import Cloud, Storage
@@ -68,13 +67,9 @@ def search_of(flink: Flink) -> StorageSearch:
     )
 
 
-def contents(
-    search: StorageSearch, listings: Any, reader: CheckpointReader, named: Collection[Any] = ()
-) -> Any:
+def contents(search: StorageSearch, listings: Any, named: Collection[Any] = ()) -> Any:
     """Return what was found, read after the listings."""
-    return search.contents(
-        listings, named, read=[], links=[], seen={}, reader=reader, progress=lambda *_: None
-    )
+    return search.contents(listings, named, read=[], links=[], seen={})
 
 
 def searched(
@@ -95,8 +90,8 @@ def searched(
     for each in ("a/1", "a/2", "z/1", "z/2", "z/3"):
         flink.cloud.put(each)
     flink.checkpoint()
-    search, reader = search_of(flink), CheckpointReader()
-    (found,) = contents(search, search.listings([], reader, lambda *_: None), reader)
+    search = search_of(flink)
+    (found,) = contents(search, search.listings([]))
     is_named = any(
         FILE[-36:] in names for each in found.checkpoints for names in each.files.values()
     )
@@ -129,10 +124,10 @@ def test_a_savepoint_that_is_disposed_meanwhile_stops_nothing() -> None:
     """The second listing shows that nothing is left of it."""
     flink = Flink(Cloud(timedelta(0)), 9)
     flink.cloud.put("savepoints/savepoint-1/_metadata", metadata(1, [FILE]))
-    search, reader = search_of(flink), CheckpointReader()
-    listings = search.listings([], reader, lambda *_: None)
+    search = search_of(flink)
+    listings = search.listings([])
     flink.cloud.drop("savepoints/savepoint-1/_metadata")
-    (found,) = contents(search, listings, reader)
+    (found,) = contents(search, listings)
     assert (found.unreadable, found.checkpoints) == ((), ())
 
 
@@ -171,9 +166,9 @@ def test_a_place_under_another_name_of_its_storage_stops(own, pinned, is_one, is
         own=root if is_whole else None,
         is_whole=is_whole,
     )
-    reader, named = CheckpointReader(), [(pin, "a pin")]
-    listings = search.listings(named, reader, lambda *_: None)
-    found = contents(search, listings, reader, named=named)
+    named = [(pin, "a pin")]
+    listings = search.listings(named)
+    found = contents(search, listings, named=named)
     problems = {each.location for each in found if each.problem is not None}
     assert problems == ({pin} if is_one else set())
 
@@ -192,8 +187,8 @@ def test_what_stops_as_another_name_is_read_all_the_same() -> None:
         open_storage=lambda place: Storage(place, flink.cloud, flink, lambda _: None),
         is_whole=False,
     )
-    reader, named = CheckpointReader(), [(pin, "a pin")]
-    (found,) = contents(search, search.listings(named, reader, lambda *_: None), reader, named)
+    named = [(pin, "a pin")]
+    (found,) = contents(search, search.listings(named), named)
     assert found.problem is not None
     assert [each.checkpoint_id for each in found.checkpoints] == [9]
 
@@ -209,6 +204,6 @@ def test_a_storage_root_that_was_named_otherwise_before_stops_nothing() -> None:
         storage_of=lambda place: place.top,
         open_storage=lambda place: Storage(place, flink.cloud, flink, lambda _: None),
     )
-    reader, named = CheckpointReader(), [(root.child(JOB), "a cluster")]
-    found = contents(search, search.listings(named, reader, lambda *_: None), reader, named)
+    named = [(root.child(JOB), "a cluster")]
+    found = contents(search, search.listings(named), named)
     assert not [each.problem for each in found if each.problem is not None]
