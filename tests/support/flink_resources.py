@@ -1,150 +1,26 @@
 """The operator's resources as documents, and the schemas that its releases give them.
 
-The schemas are written by hand from the facts of the operator's custom resource definitions
-(releases 1.8.0 to 1.15.0 and July 2026): names and types of the fields that discovery reads, and of
-those around them. What changed between releases stands in ``SINCE``.
+The schemas (``operator_schemas.yaml``) are written by hand from the facts of the operator's custom
+resource definitions (releases 1.8.0 to 1.15.0 and July 2026). What changed between releases stands
+in ``SINCE``.
 """
 
 import json
 from collections.abc import Iterator
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 JOB = "5d2f1c0e9a8b7c6d5e4f3a2b1c0d9e8f"
 OTHER = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"
 RELEASES = ("1.8", "1.9", "1.10", "1.11", "1.12", "1.13", "1.14", "1.15", "1.16")
 """The last one is the state of July 2026."""
 
-_JOB_STATES = (
-    "CANCELED|CANCELLING|CREATED|FAILED|FAILING|FINISHED|INITIALIZING|RECONCILING|RESTARTING"
-    "|RUNNING|SUSPENDED"
-)
-_INGRESS = {"template": "string", "className": "string", "annotations": "map", "labels": "map"}
-_JOB_SPEC = {
-    "jarURI": "string",
-    "parallelism": "integer",
-    "entryClass": "string",
-    "args": ["string"],
-    "state": "running|suspended",
-    "savepointTriggerNonce": "integer",
-    "initialSavepointPath": "string",
-    "checkpointTriggerNonce": "integer",
-    "upgradeMode": "savepoint|last-state|stateless",
-    "allowNonRestoredState": "boolean",
-    "savepointRedeployNonce": "integer",
-}
-_PODS = {"resource": "open", "replicas": "integer", "podTemplate": "open"}
-_SPEC = {
-    "image": "string",
-    "imagePullPolicy": "string",
-    "serviceAccount": "string",
-    "flinkVersion": "string",
-    "ingress": _INGRESS,
-    "podTemplate": "open",
-    "jobManager": _PODS,
-    "taskManager": _PODS,
-    "logConfiguration": "map",
-    "mode": "native|standalone",
-    "job": _JOB_SPEC,
-    "restartNonce": "integer",
-    "flinkConfiguration": "open",
-}
-_SAVEPOINT = {
-    "timeStamp": "integer",
-    "location": "string",
-    "triggerType": "MANUAL|PERIODIC|UPGRADE|UNKNOWN",
-    "formatType": "CANONICAL|NATIVE|UNKNOWN",
-    "triggerNonce": "integer",
-}
-_JOB_STATUS = {
-    "jobName": "string",
-    "jobId": "string",
-    "state": _JOB_STATES,
-    "startTime": "string",
-    "updateTime": "string",
-    "upgradeSavepointPath": "string",
-    "savepointInfo": {"lastSavepoint": _SAVEPOINT, "savepointHistory": [_SAVEPOINT]},
-    "checkpointInfo": "open",
-}
-_RECONCILED = {
-    "reconciliationTimestamp": "integer",
-    "lastReconciledSpec": "string",
-    "lastStableSpec": "string",
-    "state": "DEPLOYED|UPGRADING|ROLLING_BACK|ROLLED_BACK",
-}
-_LIFECYCLE = (
-    "CREATED|SUSPENDED|UPGRADING|DEPLOYED|STABLE|ROLLING_BACK|ROLLED_BACK|FAILED|DELETING|DELETED"
-)
-_STATUS = {
-    "jobStatus": _JOB_STATUS,
-    "reconciliationStatus": _RECONCILED,
-    "error": "string",
-    "observedGeneration": "integer",
-    "lifecycleState": _LIFECYCLE,
-}
-SCHEMAS: dict[str, Any] = {
-    "FlinkDeployment": {
-        "spec": _SPEC,
-        "status": {
-            **_STATUS,
-            "clusterInfo": "map",
-            "jobManagerDeploymentStatus": "READY|DEPLOYED_NOT_READY|DEPLOYING|MISSING|ERROR",
-            "taskManager": {"labelSelector": "string", "replicas": "integer"},
-            "conditions": ["open"],
-        },
-    },
-    "FlinkSessionJob": {
-        "spec": {
-            "deploymentName": "string",
-            "job": _JOB_SPEC,
-            "restartNonce": "integer",
-            "flinkConfiguration": "open",
-        },
-        "status": _STATUS,
-    },
-    "FlinkStateSnapshot": {
-        "spec": {
-            "backoffLimit": "integer",
-            "checkpoint": "open",
-            "jobReference": {"kind": "FlinkDeployment|FlinkSessionJob", "name": "string"},
-            "savepoint": {
-                "alreadyExists": "boolean",
-                "disposeOnDelete": "boolean",
-                "formatType": "CANONICAL|NATIVE|UNKNOWN",
-                "path": "string",
-            },
-        },
-        "status": {
-            "error": "string",
-            "failures": "integer",
-            "path": "string",
-            "resultTimestamp": "string",
-            "state": "ABANDONED|COMPLETED|FAILED|IN_PROGRESS|TRIGGER_PENDING",
-            "triggerId": "string",
-            "triggerTimestamp": "string",
-        },
-    },
-    "FlinkBlueGreenDeployment": {
-        "spec": {
-            "ingress": _INGRESS,
-            "configuration": "map",
-            "template": {"metadata": "open", "spec": _SPEC},
-        },
-        "status": {
-            "abortTimestamp": "string",
-            "blueGreenState": (
-                "ACTIVE_BLUE|ACTIVE_GREEN|INITIALIZING_BLUE|SAVEPOINTING_BLUE|SAVEPOINTING_GREEN"
-                "|TRANSITIONING_TO_BLUE|TRANSITIONING_TO_GREEN"
-            ),
-            "deploymentReadyTimestamp": "string",
-            "error": "string",
-            "jobStatus": _JOB_STATUS,
-            "lastReconciledSpec": "string",
-            "lastReconciledTimestamp": "string",
-            "savepointTriggerId": "string",
-        },
-    },
-}
+SCHEMAS: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("operator_schemas.yaml").read_text()
+)["kinds"]
 SINCE = {
     ("FlinkStateSnapshot", ""): "1.10",
     ("FlinkBlueGreenDeployment", ""): "1.14",
