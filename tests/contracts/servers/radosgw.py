@@ -21,43 +21,7 @@ ACCESS_KEY, SECRET_KEY = "RGWACCESSKEY", "RGWSECRETKEYRGWSECRETKEY"
 
 _PROGRAMS = ("radosgw", "radosgw-admin", "ceph-mon", "ceph-osd", "ceph", "monmaptool")
 
-_CONF = """
-[global]
-fsid = {fsid}
-mon_host = {mon_host}
-mon_initial_members = a
-public_addr = 127.0.0.1
-cluster_addr = 127.0.0.1
-ms_bind_ipv4 = true
-auth_cluster_required = none
-auth_service_required = none
-auth_client_required = none
-ms_mon_client_mode = crc
-ms_mon_cluster_mode = crc
-ms_mon_service_mode = crc
-osd_pool_default_size = 1
-osd_pool_default_min_size = 1
-osd_pool_default_pg_num = 8
-osd_pool_default_pg_autoscale_mode = off
-osd_crush_chooseleaf_type = 0
-osd_objectstore = memstore
-memstore_device_bytes = 2147483648
-osd_memory_target = 939524096
-mon_allow_pool_size_one = true
-mon_warn_on_pool_no_redundancy = false
-mon_max_pg_per_osd = 1000
-mon_data = {folder}/mon
-osd_data = {folder}/osd
-log_file = /dev/null
-admin_socket = {folder}/$name.asok
-pid_file =
-run_dir = {folder}
-[client.rgw]
-rgw_override_bucket_index_max_shards = 0
-rgw_enable_usage_log = false
-rgw_thread_pool_size = 64
-rgw_dns_name = 127.0.0.1
-"""
+_CONF = Path(__file__).with_name("ceph.conf")
 
 
 def why_not() -> str | None:
@@ -97,7 +61,7 @@ def _write_conf(folder: Path) -> Path:
     fsid = uuid.uuid4()
     mon_host = f"[v2:127.0.0.1:{free_port()},v1:127.0.0.1:{free_port()}]"
     conf = folder / "ceph.conf"
-    conf.write_text(_CONF.format(fsid=fsid, folder=folder, mon_host=mon_host))
+    conf.write_text(_CONF.read_text().format(fsid=fsid, folder=folder, mon_host=mon_host))
     monmap = folder / "monmap"
     _run("monmaptool", "--create", "--addv", "a", mon_host, "--fsid", fsid, monmap)
     _run("ceph-mon", "-c", conf, "-i", "a", "--mkfs", "--monmap", monmap)
