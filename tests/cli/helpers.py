@@ -26,7 +26,7 @@ import typer.main
 from orphangc.app.cli import main
 from support.leaks import secret_in
 from support.processes import finished
-from support.rest_server import Reply, as_json
+from support.rest_server import Reply, as_json, listing
 from unit.flinkstate.metadata import by_hand as hand
 
 typer.main.get_command = cache(typer.main.get_command)  # else made again for every run below
@@ -265,16 +265,21 @@ def _digest(path: Path) -> str:
     return str(path.readlink()) if path.is_symlink() else sha256(path.read_bytes()).hexdigest()
 
 
+STARTING = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
+"""What a job shows of its layout before it has an execution graph."""
+
+
 def flink(
     job: Job,
     *,
-    completed: int,
+    completed: int | None,
     max_concurrent: int = 1,
     status: str = "RUNNING",
     started_ms: int = 1_000,
     version: str = "2.3.0",
-    restored: tuple[int, Path] | None = None,
+    restored: tuple[int, Path | None] | None = None,
     restored_ms: int | None = None,
+    restores_savepoint: bool = False,
     state_backend: str = "EmbeddedRocksDBStateBackend",
     checkpoint_storage: str = "FileSystemCheckpointStorage",
     triggered_ms: int = 2_000,
@@ -283,32 +288,34 @@ def flink(
     changelog: bool = False,
     savepoint: Literal["none", "shown", "hidden"] = "none",
 ) -> dict[str, Reply]:
-    """Return the routes of a cluster that runs one job, whose newest checkpoint is given.
+    """Return the routes of a cluster that runs one job, whose newest checkpoint is given, if any.
 
     It has high availability: whether there is metadata of it, each story says.
     A pending savepoint may be hidden: Flink's history is short, its counter is not.
     """
-    newest = {
-        "id": completed,
+    number = completed or 0
+    one = {
+        "id": number,
         "status": "COMPLETED",
         "is_savepoint": False,
         "trigger_timestamp": triggered_ms,
         "latest_ack_timestamp": acknowledged_ms,
-        "external_path": f"file:{job.folder}/chk-{completed}",
+        "external_path": f"file:{job.folder}/chk-{number}",
         "discarded": False,
     }
-    pending = newest | {"id": completed + 1, "status": "IN_PROGRESS", "is_savepoint": True}
+    newest = None if completed is None else one
+    pending = one | {"id": number + 1, "status": "IN_PROGRESS", "is_savepoint": True}
     shown = [pending] if savepoint == "shown" else []
     source = restored and {
         "id": restored[0],
-        "is_savepoint": False,
-        "external_path": f"file:{restored[1]}",
+        "is_savepoint": restores_savepoint,
+        "external_path": restored[1] and f"file:{restored[1]}",
         **({} if restored_ms is None else {"restore_timestamp": restored_ms}),
     }
     return {
         "/config": as_json({"refresh-interval": 0, "flink-version": version}),
         "/jobmanager/config": as_json([HIGH_AVAILABILITY]),
-        "/jobs": as_json({"jobs": [{"id": job.id, "status": status}]}),
+        **listing((job.id, status)),
         f"/jobs/{job.id}": as_json(
             {
                 "jid": job.id,
@@ -320,9 +327,9 @@ def flink(
         ),
         f"/jobs/{job.id}/checkpoints": as_json(
             {
-                "counts": {"in_progress": int(savepoint != "none"), "completed": completed},
+                "counts": {"in_progress": int(savepoint != "none"), "completed": number},
                 "latest": {"completed": newest, "savepoint": None, "restored": source},
-                "history": [*shown, newest],
+                "history": [*shown, *([newest] if newest else [])],
             }
         ),
         f"/jobs/{job.id}/checkpoints/config": as_json(

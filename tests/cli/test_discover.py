@@ -23,7 +23,8 @@ from support.flink_resources import (
 )
 from support.kubernetes_server import a_config_map
 from support.processes import until
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer
+from support.rest_server import configured as configuration
 
 KEYS = ("storage_roots", "extra_roots", "clusters", "ha", "pins", "jobs", "not_understood")
 
@@ -464,8 +465,8 @@ def test_what_a_cluster_shows_of_its_configuration_is_searched(
     with RestServer(flink(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         config = configured(tmp_path, at_once(tmp_path, running))
-        shown = [{"key": "state.savepoints.dir", "value": f"file://{tmp_path}/saved"}]
-        server.routes["/jobmanager/config"] = as_json(shown)
+        named = {"state.savepoints.dir": f"file://{tmp_path}/saved"}
+        server.routes.update(configuration(named))
         run("run", "--config", config)
     document = run("discover", "--config", config).json
     assert document["not_understood"] == []

@@ -19,10 +19,10 @@ import yaml
 from cli.helpers import (
     AT_ONCE,
     DAY,
+    STARTING,
     Job,
     Planned,
     Ran,
-    as_json,
     contents,
     flink,
     now,
@@ -53,6 +53,7 @@ from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.model.naming import EXPIRY_MARKER, TEMPORARY
 from orphangc.errors import StorageUnreachableError
 from support import speed
+from support.rest_server import listing
 from unit.core.lineage.lineage_builders import NOW
 
 ALL = {f"{number}/{checkpoint}" for number in range(3) for checkpoint in (5, 6)}
@@ -981,17 +982,13 @@ def test_what_an_ended_job_still_shows_and_a_new_one_is_restored_from_stays(
     old, late = chain.jobs[0], Job("abcd" * 8, chain.bed.root / ("abcd" * 8))
     shown = flink(old, completed=6, status="CANCELED") | chain.cluster()
     started = flink(late, completed=7, restored=(6, chain.folder_of("0/6")))
-    listed = [
-        {"id": old.id, "status": "CANCELED"},
-        {"id": chain.running.id, "status": "RUNNING"},
-        {"id": late.id, "status": "RUNNING"},
-    ]
-    chain.server.routes.update(shown | {"/jobs": as_json({"jobs": listed[:2]})})
+    listed = [(old.id, "CANCELED"), (chain.running.id, "RUNNING"), (late.id, "RUNNING")]
+    chain.server.routes.update(shown | listing(*listed[:2]))
     sweep = _ScheduledRun._sweep
 
     def slow(self):
         code = sweep(self)
-        chain.server.routes.update(started | shown | {"/jobs": as_json({"jobs": listed})})
+        chain.server.routes.update(started | shown | listing(*listed))
         return code
 
     scheduled(chain)
@@ -1006,17 +1003,9 @@ def test_while_a_job_starts_and_does_not_show_its_origin_nothing_expires(
 ) -> None:
     """Flink reads the ``_metadata`` before the job has an execution graph to show."""
     job = Job("abcd" * 8, chain.bed.root / ("abcd" * 8))
-    unknown = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
-    started = flink(job, completed=0, status="INITIALIZING", **unknown)
-    counts = {"in_progress": 0, "completed": 0}
-    latest = dict.fromkeys(["completed", "savepoint", "restored"])
-    shown = {"counts": counts, "latest": latest, "history": []}
-    started[f"/jobs/{job.id}/checkpoints"] = as_json(shown)
-    listed = [
-        {"id": chain.running.id, "status": "RUNNING"},
-        {"id": job.id, "status": "INITIALIZING"},
-    ]
-    started |= chain.cluster() | {"/jobs": as_json({"jobs": listed})}
+    started = flink(job, completed=None, status="INITIALIZING", **STARTING)
+    started |= chain.cluster()
+    started |= listing((chain.running.id, "RUNNING"), (job.id, "INITIALIZING"))
     taken_away = Quarantine._taken_away
 
     def starts(self, record):

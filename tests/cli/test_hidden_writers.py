@@ -236,8 +236,8 @@ def left_in(on_s3: S3Story, kubernetes: KubernetesServer, folder: Path, namer: s
     if namer == "a resource":
         kubernetes.operate(a_deployment("red", named))
         kubernetes.operate(a_deployment("red", named, status=a_status(B, "FINISHED", **gone)))
-    shown = [{"key": k, "value": v} for k, v in named.items() if "REST" in namer]
-    with RestServer({"/config": CONFIG, "/jobmanager/config": as_json(shown)}) as server:
+    shown = configured(named if "REST" in namer else {})
+    with RestServer({"/config": CONFIG, **shown}) as server:
         kubernetes.add(pods("flink-red"))
         discovery = {"namespaces": ["flink"], "rest": server.url, "closed_world": True}
         fleet = Configured(folder, {"mode": "delete", "plans": str(folder / "plans")})

@@ -10,10 +10,23 @@ from typing import Any
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, UUID_1, Job, Ran, contents, flink, metadata, now, run, write
+from cli.helpers import (
+    AT_ONCE,
+    DAY,
+    STARTING,
+    UUID_1,
+    Job,
+    Ran,
+    contents,
+    flink,
+    metadata,
+    now,
+    run,
+    write,
+)
 from cli.redeploys import Redeploys, numbered
 from orphangc.collect.expire import assemble_report
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer, configured
 
 AT_ONCE_ENDED = ("--ended-for", "0")
 """A cycle saw each of the jobs alive a moment ago."""
@@ -217,8 +230,7 @@ def test_a_job_holds_what_is_older_until_its_origin_was_seen(chain, case) -> Non
                 case "elsewhere":
                     shows(server, clone, (6, Path("/mnt/old") / chain.jobs[0].id / "chk-6"))
                 case "starting":
-                    unknown = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
-                    shows(server, clone, None, status="INITIALIZING", **unknown)
+                    shows(server, clone, None, status="INITIALIZING", **STARTING)
                 case "nothing":
                     shows(server, clone, None)
                 case _:
@@ -473,8 +485,7 @@ def test_a_running_job_of_a_configured_id_is_not_said_to_continue_nothing(chain)
 
     No statement lifts that, and the table promises none that does.
     """
-    option = {"key": "$internal.pipeline.job-id", "value": chain.running.id}
-    chain.server.routes["/jobmanager/config"] = as_json([option])
+    chain.server.routes.update(configured({"$internal.pipeline.job-id": chain.running.id}))
     policy = (*AT_ONCE_ENDED, "--keep-last", 3)
     ran = chain.expire(*policy)
     assert verdicts(ran)["0/6"] == ("keep", "no_successor")

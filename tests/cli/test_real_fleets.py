@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from cli.helpers import AT_ONCE, flink
+from cli.helpers import AT_ONCE, STARTING, flink
 from cli.stories import Story
 from support.rest_server import RestServer
 
@@ -38,8 +38,7 @@ def test_a_vendors_build_is_collected_once_the_operator_vouches_for_it(
 
 def restarting(story: Story) -> dict:
     """Return what REST says of the job while the adaptive scheduler waits for resources."""
-    waiting = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
-    return flink(story.job, completed=8, status="CREATED", **waiting)
+    return flink(story.job, completed=8, status="CREATED", **STARTING)
 
 
 def test_a_job_of_the_adaptive_scheduler_is_collected_once_it_runs_again(undeclared) -> None:

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from cli.helpers import DAY, UUID_1, UUID_2, Bed, Job, flink, metadata, run, write
+from cli.helpers import DAY, STARTING, UUID_1, UUID_2, Bed, Job, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
 from flinkstate.files import mounts
 from orphangc.app.commands.operate import self_sustained as self_sustaining
 from support.kubernetes_server import KubernetesServer, a_config_map, retained
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer, configured
 
 OVER = ("--ended-job", "all")
 UNIQUE = int("deadbeef" * 4, 16)
@@ -67,19 +67,9 @@ def restored(bed, *, completed, job=None, path=""):
     if not savepoint.exists():
         write(savepoint / "_metadata", metadata(4, [savepoint / UUID_1]), 30 * DAY)
         write(savepoint / UUID_1, b"state", 30 * DAY)
-    routes = flink(job, completed=completed or 0, restored=(4, savepoint))
-    if completed is None:
-        told = {"latest": {"restored": None}, "counts": {"in_progress": 0, "completed": 0}}
-        told["latest"] = {
-            "completed": None,
-            "savepoint": None,
-            "restored": {
-                "id": 4,
-                "is_savepoint": True,
-                "external_path": path if path is None else f"file:{path or savepoint}",
-            },
-        }
-        routes[f"/jobs/{job.id}/checkpoints"] = as_json({**told, "history": []})
+    source = path if path is None else path or savepoint
+    is_new = completed is None
+    routes = flink(job, completed=completed, restored=(4, source), restores_savepoint=is_new)
     with RestServer(routes) as server:
         yield job, savepoint, ("--flink-rest", server.url)
 
@@ -443,8 +433,8 @@ def test_what_a_resource_names_may_not_go(bed, tmp_path, monkeypatch, pin) -> No
 def restoring(job, savepoint, *, completed, **changes):
     """Yield the option that asks a cluster whose configuration restores a job from a savepoint."""
     routes = flink(job, completed=completed, **changes)
-    named = {"key": "execution.savepoint.path", "value": f"file:{savepoint}"}
-    with RestServer(routes | {"/jobmanager/config": as_json([named])}) as server:
+    named = {"execution.savepoint.path": f"file:{savepoint}"}
+    with RestServer(routes | configured(named)) as server:
         yield "--flink-rest", server.url
 
 
@@ -546,12 +536,7 @@ def test_a_job_that_starts_may_begin_with_it(bed, is_shown) -> None:
     other, savepoint, rest = bed.job(2), a_savepoint(bed), ()
     other.shared()
     bed.job(9).checkpoint(1)
-    unknown = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
-    routes = flink(other, completed=0, status="INITIALIZING", **unknown)
-    nothing = {"completed": None, "savepoint": None, "restored": None}
-    counts = {"in_progress": 0, "completed": 0}
-    told = {"latest": nothing, "counts": counts, "history": []}
-    routes[f"/jobs/{other.id}/checkpoints"] = as_json(told)
+    routes = flink(other, completed=None, status="INITIALIZING", **STARTING)
     with RestServer(routes) as server:
         if is_shown:
             rest = ("--flink-rest", server.url)
@@ -643,10 +628,8 @@ def test_it_is_not_safe_to_delete_while_a_named_place_is_not_searched(bed) -> No
     options = ("--state", bed.state, "--snapshot", savepoint)
     for number in (7, 8):
         job.checkpoint(number, job.shared())
-        routes = flink(job, completed=number)
-        away = {"key": "state.savepoints.dir", "value": "file:/absent/savepoints"}
-        routes["/jobmanager/config"] = as_json([away])
-        with RestServer(routes) as server:
+        away = configured({"state.savepoints.dir": "file:/absent/savepoints"})
+        with RestServer(flink(job, completed=number) | away) as server:
             told = asked(bed, job, *options, "--flink-rest", server.url)[1]
     assert (told["state_self_sustained"], told["safe_to_delete"]) == (True, None)
     assert "/absent/savepoints" in told["why"]

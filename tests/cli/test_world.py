@@ -7,7 +7,7 @@ import yaml
 
 from cli.helpers import contents, flink, run
 from cli.stories import Story, make_story
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer, configured
 
 KEYS = {"storages", "places", "outside", "clusters", "changed", "closed_world"}
 
@@ -62,18 +62,9 @@ def test_a_cluster_that_does_not_answer_is_shown_with_the_cause(story) -> None:
 def test_where_a_cluster_is_configured_to_store_is_shown(story) -> None:
     """Before the first checkpoint of its job, in a place that is not searched."""
     job = story.bed.job(2, below=story.bed.folder / "unknown")
-    origin = {"id": 8, "is_savepoint": False, "external_path": f"file:{story.job.folder}/chk-8"}
-    option = {"key": "execution.checkpointing.dir", "value": f"file:{job.folder.parent}"}
-    statistics = {
-        "counts": {"in_progress": 0, "completed": 0},
-        "latest": {"completed": None, "savepoint": None, "restored": origin},
-        "history": [],
-    }
-    routes = flink(job, completed=9) | {
-        "/jobmanager/config": as_json([option]),
-        f"/jobs/{job.id}/checkpoints": as_json(statistics),
-    }
-    with RestServer(routes) as server:
+    started = flink(job, completed=None, restored=(8, story.job.folder / "chk-8"))
+    option = {"execution.checkpointing.dir": f"file:{job.folder.parent}"}
+    with RestServer(started | configured(option)) as server:
         options = ("--flink-rest", server.url, "--search", "places")
         (path,) = world(story, *options)["outside"]
         plan = story.bed.plan(*options)

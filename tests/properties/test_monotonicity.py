@@ -23,7 +23,7 @@ from cli.own_environment import own_surroundings
 from orphangc.app.wiring import compose
 from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.model.codes import Condition
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer, listing
 
 __all__ = ["own_surroundings"]
 
@@ -124,7 +124,7 @@ def _silence(fleet: Fleet) -> None:
 def _forget_jobs(fleet: Fleet) -> None:
     """Let the cluster list no job."""
     if fleet.server is not None:
-        fleet.server.routes["/jobs"] = as_json({"jobs": []})
+        fleet.server.routes.update(listing())
 
 
 HIDINGS: dict[str, Hiding] = {

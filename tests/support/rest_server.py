@@ -4,7 +4,7 @@ import json
 import re
 import ssl
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
@@ -45,6 +45,17 @@ def saved_routes(scenario: str) -> dict[str, Reply]:
 
 def as_json(value: object, status: int = 200) -> Reply:
     return status, json.dumps(value).encode()
+
+
+def listing(*jobs: tuple[str, str]) -> dict[str, Reply]:
+    """Return the route of a cluster that lists jobs, each with its id and status."""
+    return {"/jobs": as_json({"jobs": [{"id": job, "status": status} for job, status in jobs]})}
+
+
+def configured(options: Mapping[str, str]) -> dict[str, Reply]:
+    """Return the route of a cluster whose configuration has these options."""
+    entries = [{"key": key, "value": value} for key, value in options.items()]
+    return {"/jobmanager/config": as_json(entries)}
 
 
 class RestServer:

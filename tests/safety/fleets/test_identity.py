@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from cli.helpers import DAY, Bed, Job, flink, now
 from safety.fleets.test_leftovers import Fleet, fleet, own_surroundings
 from support.kubernetes_server import a_config_map, retained
-from support.rest_server import Reply, RestServer, as_json
+from support.rest_server import Reply, RestServer, as_json, configured
 
 __all__ = ["fleet", "own_surroundings"]
 
@@ -32,10 +33,8 @@ def fill(fleet: Fleet, job: Job, first: int = 7) -> None:
 
 def routes(job: Job, newest: int, cluster: str = "", **changes: object) -> dict[str, Reply]:
     """Return what the cluster of a filled job answers: it was started a day ago."""
-    said = flink(job, completed=newest, started_ms=a_day_ago(), **changes)
     named = {"kubernetes.cluster-id": cluster, "kubernetes.namespace": "flink"} if cluster else {}
-    options = [{"key": key, "value": value} for key, value in named.items()]
-    said["/jobmanager/config"] = as_json(options)
+    said = flink(job, completed=newest, started_ms=a_day_ago(), **changes) | configured(named)
     statistics = f"/jobs/{job.id}/checkpoints"
     document = as_json_value(said[statistics])
     older = {
@@ -197,22 +196,9 @@ def test_u3_a_fixed_id_that_was_started_without_state_beside_an_old_checkpoint(f
 # --------------------------------------------------------------------------- U4
 
 
-def nothing_completed(job: Job, status: str, restored: tuple[int, object] | None = None) -> dict:
+def nothing_completed(job: Job, status: str, restored: tuple[int, Path] | None = None) -> dict:
     """Return the answer of a cluster whose job has completed no checkpoint."""
-    said = flink(job, completed=0, status=status, started_ms=a_day_ago())
-    source = restored and {
-        "id": restored[0],
-        "is_savepoint": False,
-        "external_path": f"file:{restored[1]}",
-    }
-    said[f"/jobs/{job.id}/checkpoints"] = as_json(
-        {
-            "counts": {"in_progress": 0, "completed": 0},
-            "latest": {"completed": None, "savepoint": None, "restored": source},
-            "history": [],
-        }
-    )
-    return said
+    return flink(job, completed=None, status=status, started_ms=a_day_ago(), restored=restored)
 
 
 def redeployed(fleet: Fleet) -> tuple[Job, Job]:

@@ -1,6 +1,5 @@
 """Losses by a place that somebody names and that is mounted where Flink runs, not here."""
 
-import json
 import shlex
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import yaml
 from cli.helpers import DAY, Job, flink, metadata, write
 from cli.scheduled import Configured
 from safety.incidents.essential import must_be_there
-from support.rest_server import Reply, RestServer, as_json
+from support.rest_server import Reply, RestServer, configured, listing
 
 SEARCHES_STORAGES = True
 CLAIMED = f"file:{{place}}/ck/{'b' * 32}/chk-3"
@@ -31,15 +30,9 @@ def volume(tmp_path_factory) -> Path:
 def cluster(named_by: str, place: Path) -> dict[str, Reply]:
     """Return the routes of a cluster that names a place, and what it shows of no other."""
     job, option = Job("b" * 32, place / "ck" / ("b" * 32)), NAMED_BY[named_by]
-    routes = flink(job, completed=3, status="FAILED", restored=(3, job.folder / "chk-3"))
-    body = json.loads(routes[f"/jobs/{job.id}/checkpoints"][1])
-    body |= {"counts": {"in_progress": 0, "completed": 0}, "history": []}
-    body["latest"]["completed"] = None
-    routes[f"/jobs/{job.id}/checkpoints"] = as_json(body)
     if option is not None:
-        entry = {"key": option[0], "value": option[1].format(place=place)}
-        routes |= {"/jobs": as_json({"jobs": []}), "/jobmanager/config": as_json([entry])}
-    return routes
+        return naming((option[0], option[1].format(place=place)))
+    return flink(job, completed=None, status="FAILED", restored=(3, job.folder / "chk-3"))
 
 
 @pytest.mark.parametrize("place", ["absent", "empty", "absent, of places alone"])
@@ -87,11 +80,10 @@ def test_a_mount_point_without_its_mount_blocks_whatever_is_in_it_and_around_it(
         assert plan.blocks(story.job) == []
 
 
-def configured(*options: tuple[str, str]) -> dict[str, Reply]:
+def naming(*options: tuple[str, str]) -> dict[str, Reply]:
     """Return the routes of a cluster that shows no job, and a configuration with these options."""
     routes = flink(Job("b" * 32, Path("/nowhere")), completed=3)
-    entries = [{"key": name, "value": text} for name, text in options]
-    return routes | {"/jobs": as_json({"jobs": []}), "/jobmanager/config": as_json(entries)}
+    return routes | listing() | configured(dict(options))
 
 
 @pytest.mark.parametrize("option", ["execution.checkpointing.dir", "state.savepoints.dir"])
@@ -102,7 +94,7 @@ def configured(*options: tuple[str, str]) -> dict[str, Reply]:
 @pytest.mark.answered_by("condition:place_unreachable")
 def test_a_directory_that_no_one_can_read_blocks(story, text, option) -> None:
     """It may be any place; a person says which, or that none is there."""
-    with RestServer(configured((option, text))) as server:
+    with RestServer(naming((option, text))) as server:
         asked = ("--flink-rest", server.url)
         plan = story.bed.plan(*asked)
         assert plan.blocks(story.job) == ["place_unreachable"]
@@ -142,7 +134,7 @@ def test_a_storage_of_flinks_that_another_option_names_is_searched(story, volume
     (volume / "ha").mkdir(parents=True)
     write(volume / "ha" / "completedCheckpoint7", b"java", 10 * DAY)
     write(volume / "ck" / ("b" * 32) / "chk-5" / "_metadata", metadata(5, [orphan]), 10 * DAY)
-    with RestServer(configured((option, f"file://{volume}/ha"))) as server:
+    with RestServer(naming((option, f"file://{volume}/ha"))) as server:
         for _ in range(2):
             story.bed.cycle("--flink-rest", server.url)
     must_be_there(orphan)
@@ -167,7 +159,7 @@ def test_a_storage_that_discovery_finds_and_that_is_not_mounted_here_blocks(
         (volume / "ha").mkdir(parents=True)
     if place == "mounted":
         write(volume / "ha" / "completedCheckpoint7", b"java", 10 * DAY)
-    with RestServer(configured(named)) as server:
+    with RestServer(naming(named)) as server:
         asked = Configured.of(
             story,
             discovery={
@@ -186,7 +178,7 @@ def test_a_storage_that_discovery_finds_and_that_is_not_mounted_here_blocks(
 @pytest.mark.answered_by("condition:place_unreachable")
 def test_a_storage_that_cannot_be_opened_blocks_until_it_is_left_out(story, search) -> None:
     """No package reads it here; the message has the option that lifts it."""
-    with RestServer(configured(("state.checkpoints.dir", "maprfs:///ck"))) as server:
+    with RestServer(naming(("state.checkpoints.dir", "maprfs:///ck"))) as server:
         asked = ("--flink-rest", server.url, "--search", search)
         plan = story.bed.plan(*asked)
         assert plan.blocks(story.job) == ["place_unreachable"]
@@ -233,7 +225,7 @@ def test_a_place_that_is_stated_to_be_empty_leaves_its_storage_searched(
     orphan, other = story.orphans
     write(volume / "sp" / "readme", b"no savepoint yet", DAY)
     write(volume / "ck" / ("d" * 32) / "chk-5" / "_metadata", metadata(5, [orphan]), 10 * DAY)
-    with RestServer(configured(("state.savepoints.dir", f"file://{volume}/sp"))) as server:
+    with RestServer(naming(("state.savepoints.dir", f"file://{volume}/sp"))) as server:
         by = ("--extra-root", volume / "sp")
         named = by if named_by == "the settings" else ("--flink-rest", server.url)
         for _ in range(2):

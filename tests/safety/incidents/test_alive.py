@@ -14,7 +14,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import EvidenceSource
 from safety.incidents.hooks import after_the_cycle, after_the_listing
 from support.kubernetes_server import a_config_map, retained, saved, send
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer
 
 ASKED = ("--kubernetes-ha", "flink")
 IN_ZOOKEEPER = ("--zookeeper-ha", "zk:1/x")
@@ -395,11 +395,7 @@ def test_a_namespace_that_shows_nothing_ends_no_job(
         kubernetes.add(a_config_map("x-cluster-config-map"))
     nodes = ["/x/brokers/ids/0", *["/x/leader/dispatcher/connection_info"] * is_seen]
     monkeypatch.setattr(ZooKeeperHa, "observe", lambda own: zookeeper_facts(own.uri, "zk:1", nodes))
-    latest = dict.fromkeys(("completed", "savepoint", "restored"))
-    empty = {"counts": {"in_progress": 0, "completed": 0}, "latest": latest, "history": []}
-    said = flink(other, completed=1, status="CANCELED")
-    said[f"/jobs/{other.id}/checkpoints"] = as_json(empty)
-    with RestServer(said) as server:
+    with RestServer(flink(other, completed=None, status="CANCELED")) as server:
         options = (*asked, "--closed-world", "--flink-rest", server.url, "--max-delete-share", "1")
         swept(Story(undeclared.bed, other, [], []), *options)
     assert left.exists() != is_seen

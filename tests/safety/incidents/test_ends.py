@@ -12,7 +12,7 @@ import pytest
 from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, now, write
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_areas import EVERYTHING, stored
-from support.rest_server import Reply, RestServer, as_json
+from support.rest_server import Reply, RestServer, configured, listing
 
 MARGINS = (*AT_ONCE, "--grace-period", "0", "--quiet-period", "0", "--clock-skew", "0")
 RANDOM, FIXED = "deadbeef" * 4, "0" * 32
@@ -64,15 +64,13 @@ def test_a_later_run_on_another_cluster_outweighs_an_old_end(tmp_path, was_seen,
         )
         if was_seen:
             assert bed.plan(*both).job(job)["state"] == "running"
-        second.routes["/jobs"] = as_json({"jobs": []})
+        second.routes.update(listing())
         swept_twice(bed, *(both if answers else one))
     assert pending.exists() is was_seen
 
 
-@pytest.mark.parametrize(
-    "configured", [RANDOM, "5d2f1c0e" * 4, None], ids=["its", "1st", "control"]
-)
-def test_the_end_of_a_run_whose_id_is_configured_proves_no_end(tmp_path, configured) -> None:
+@pytest.mark.parametrize("id_", [RANDOM, "5d2f1c0e" * 4, None], ids=["its", "1st", "control"])
+def test_the_end_of_a_run_whose_id_is_configured_proves_no_end(tmp_path, id_) -> None:
     """Another run of that id may name the log's file, whatever its age.
 
     Flink 2.3 computes the ids of an application's further jobs from the one that is configured.
@@ -82,12 +80,11 @@ def test_the_end_of_a_run_whose_id_is_configured_proves_no_end(tmp_path, configu
     job.checkpoint(7, stored(job.folder / "shared", age=40), age=20 * DAY)
     waiting = stored(job.folder / "dstl", age=15)
     routes = over(job)
-    if configured is not None:
-        option = {"key": "$internal.pipeline.job-id", "value": configured}
-        routes["/jobmanager/config"] = as_json([option])
+    if id_ is not None:
+        routes |= configured({"$internal.pipeline.job-id": id_})
     with RestServer(routes) as server:
         swept_twice(bed, "--flink-rest", server.url)
-    assert waiting.exists() is (configured is not None)
+    assert waiting.exists() is (id_ is not None)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from orphangc.core.decision.guards import GUARDS
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import TEMPORARY
 from safety.incidents.essential import must_be_there
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer, configured, listing
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
 POLICY = ("--ended-for", "0", "--keep-last", "2")
@@ -225,8 +225,8 @@ def test_r43_what_the_configuration_of_a_cluster_restores_from_stays(tmp_path) -
     """Its job went on from another checkpoint; a new JobManager may not, and then cannot begin."""
     with ExitStack() as stack:
         own = Savepoints(Redeploys.made(tmp_path, stack, count=2, ids=distinct))
-        named = {"key": "execution.savepoint.path", "value": f"file:{own.folders[0]}"}
-        own.chain.server.routes["/jobmanager/config"] = as_json([named])
+        named = {"execution.savepoint.path": f"file:{own.folders[0]}"}
+        own.chain.server.routes.update(configured(named))
         own.expire()
         own.expire(*SHORT)
     assert own.files[1:] == [0, 0], "the others go"
@@ -378,7 +378,7 @@ def test_r43_what_a_job_began_with_stays_while_anything_says_that_it_lives(
     with RestServer(began) as server:
         both = ("--flink-rest", server.url)
         assert run("plan", *chain.options, *both).code == 0
-        server.routes["/jobs"] = as_json({"jobs": []})
+        server.routes.update(listing())
         monkeypatch.setitem(
             GUARDS, Guard.REGISTRY, lambda job, _: says if job.job_id == clone.id else None
         )

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, as_json, flink, metadata, now, run, write
+from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, flink, metadata, now, run, write
 from cli.savepoints import distinct
 from orphangc.core.model.naming import EXPIRY_MARKER
 from safety.incidents.essential import must_be_there
 from support.flink_resources import a_deployment, a_session_job, a_status, reconciled
 from support.kubernetes_server import KubernetesServer, a_config_map, retained
-from support.rest_server import RestServer
+from support.rest_server import RestServer, configured, listing
 from unit.flinkstate.metadata import by_hand as hand
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
@@ -113,8 +113,7 @@ class TwoJobs:
         options = dict.fromkeys(("pipeline.fixed-job-id", "$internal.pipeline.job-id"), job.id)
         options |= {"kubernetes.cluster-id": "orders", "kubernetes.namespace": "flink"}
         options |= {"high-availability.type": "kubernetes"}
-        entries = [{"key": k, "value": v} for k, v in {**options, **more}.items()]
-        self.server.routes["/jobmanager/config"] = as_json(entries)
+        self.server.routes.update(configured({**options, **more}))
 
     def looks(self) -> None:
         """Let a cycle see what the cluster shows."""
@@ -348,8 +347,7 @@ def test_r43_what_is_stated_of_an_id_that_comes_back_may_be_of_an_earlier_run(
     own = {"restored": (131, again.folder / "chk-131"), "started_ms": millis_ago(50 * DAY)}
     routes = flink(again, completed=132, **own)
     if is_configured:
-        entry = {"key": "pipeline.fixed-job-id", "value": job_id}
-        routes["/jobmanager/config"] = as_json([entry])
+        routes |= configured({"pipeline.fixed-job-id": job_id})
     with RestServer(routes) as cluster:
         said = ("--continued", f"{job_id}={stated.format(jobs.old.id)}")
         jobs.extra += ["--flink-rest", cluster.url]
@@ -852,7 +850,7 @@ def test_r41_a_name_that_was_given_up_gives_up_nothing_of_the_next_resource_of_t
         kubernetes.operate(report)
         jobs.showed(job, 7, 100 * DAY)
     kubernetes.objects["flinksessionjobs"].clear()
-    jobs.server.routes["/jobs"] = as_json({"jobs": []})
+    jobs.server.routes.update(listing())
     jobs.extra += ["--ended-job", jobs.new.id]
     jobs.expire("--dead", "flink/report", "--ended-for", "0")
     if made == "again":

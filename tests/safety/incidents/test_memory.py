@@ -22,7 +22,7 @@ from safety.incidents.essential import must_be_there
 from safety.incidents.test_world import claimer
 from support.exporters import Exporter
 from support.kubernetes_server import KubernetesServer, a_config_map, retained
-from support.rest_server import Reply, RestServer, as_json, send
+from support.rest_server import Reply, RestServer, as_json, configured, listing, send
 
 NO_MARGINS = (
     *("--grace-period", "0", "--clock-skew", "0", "--quiet-period", "0"),
@@ -42,8 +42,8 @@ def nothing() -> dict[str, Reply]:
     """Return the routes of a cluster that has forgotten its jobs."""
     return {
         "/config": as_json({"refresh-interval": 0, "flink-version": "2.3.0"}),
-        "/jobmanager/config": as_json([]),
-        "/jobs": as_json({"jobs": []}),
+        **configured({}),
+        **listing(),
     }
 
 
@@ -220,11 +220,9 @@ def test_a_cluster_that_is_not_asked_any_more_blocks(story) -> None:
     runs = story.job.checkpoint(9, *story.live, story.orphans[0], age=8 * DAY).parent
     other = story.bed.job(2, below=story.bed.folder / "unknown")
     own = RestServer(flink(story.job, completed=9))
-    forked = RestServer(flink(other, completed=9, restored=(9, runs)))
+    forked = RestServer(flink(other, completed=None, restored=(9, runs)))
     story.bed.options = ("--closed-world", *AT_ONCE)
     with own, forked:
-        del forked.routes[f"/jobs/{other.id}/checkpoints"]
-        forked.routes |= _restored_only(other, runs)
         story.bed.plan("--flink-rest", own.url, "--flink-rest", forked.url)
         shutil.rmtree(runs)
         for number in (10, 11):
@@ -264,7 +262,7 @@ def forked(story) -> Iterator[Forked]:
     """Before its first checkpoint, which names a file of its origin; the cluster answers on."""
     origin = story.job.checkpoint(9, *story.live, story.orphans[0], age=8 * DAY).parent
     job = story.bed.job(2, below=story.bed.folder / "unknown")
-    routes = flink(job, completed=9) | _restored_only(job, origin)
+    routes = flink(job, completed=None, restored=(9, origin))
     story.bed.options = ("--closed-world", *AT_ONCE)
     with RestServer(flink(story.job, completed=9)) as own, RestServer(routes) as other:
         yield Forked(story, own, other, job, origin)
@@ -308,17 +306,16 @@ def test_a_job_whose_place_is_searched_asks_nothing_when_it_is_forgotten(forked,
         story.bed.options += ("--extra-roots", forked.job.folder.parent)
         story.bed.options += ("--ended-job", forked.job.id)
     else:
-        forked.other.routes |= configured(story.bed.root)
+        forked.other.routes |= storing_in(story.bed.root)
     story.bed.plan(*forked.asked())
     forked.other.routes = nothing()
     assert forked.cycles_after().blocks(story.job) == []
     assert not story.orphans[1].exists()
 
 
-def configured(folder: Path) -> dict[str, Reply]:
+def storing_in(folder: Path) -> dict[str, Reply]:
     """Return the configuration of a cluster that stores checkpoints in a folder."""
-    option = {"key": "execution.checkpointing.dir", "value": f"file://{folder}"}
-    return {"/jobmanager/config": as_json([option])}
+    return configured({"execution.checkpointing.dir": f"file://{folder}"})
 
 
 @pytest.mark.answered_by("condition:checkpoint_not_found")
@@ -447,20 +444,6 @@ def test_registry_snapshots_that_are_gone_keep_what_they_named(story, how) -> No
     assert run(*shlex.split(message.partition("run: ")[2])[1:]).code == 0
     cycles(story, *asked)
     assert not story.orphans[1].exists()
-
-
-def _restored_only(job: Job, origin: Path) -> dict[str, Reply]:
-    """Return the routes of a job that has completed no checkpoint since it was restored."""
-    source = {"id": 9, "is_savepoint": False, "external_path": f"file:{origin}"}
-    return {
-        f"/jobs/{job.id}/checkpoints": as_json(
-            {
-                "counts": {"in_progress": 0, "completed": 0},
-                "latest": {"completed": None, "savepoint": None, "restored": source},
-                "history": [],
-            }
-        )
-    }
 
 
 # --------------------------------------------------------------------------- the memory itself

@@ -13,7 +13,7 @@ from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.core.documents.plan import Plan
 from safety.incidents.hooks import after_the_cycle
 from safety.incidents.test_areas import EVERYTHING, stored
-from support.rest_server import Reply, RestServer, as_json
+from support.rest_server import Reply, RestServer, configured
 
 
 def without_owner(story: Story) -> Path:
@@ -85,13 +85,8 @@ def test_nessie_12765_a_job_of_the_same_id_elsewhere_that_names_files_here_stops
 
 def without_a_checkpoint(job: Job) -> dict[str, Reply]:
     """Return a cluster whose job has not completed its first checkpoint yet."""
-    routes = flink(job, completed=0, changelog=True)
-    statistics = f"/jobs/{job.id}/checkpoints"
-    shown = json.loads(routes[statistics][1]) | {"history": []}
-    shown |= {"counts": {"in_progress": 1, "completed": 0}}
-    shown["latest"]["completed"] = None
-    configured = {"key": "execution.checkpointing.dir", "value": f"file:{job.folder.parent}"}
-    return routes | {statistics: as_json(shown), "/jobmanager/config": as_json([configured])}
+    pending = flink(job, completed=None, changelog=True, savepoint="hidden")
+    return pending | configured({"execution.checkpointing.dir": f"file:{job.folder.parent}"})
 
 
 @pytest.mark.parametrize("second", ["whole", "pending", "elsewhere", None])

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, flink, write
+from cli.helpers import AT_ONCE, DAY, STARTING, Bed, flink, write
 from cli.stories import Story, make_story
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
@@ -135,12 +135,11 @@ def test_r27_a_release_that_nobody_has_read_may_use_any_file_again(undeclared) -
 def test_r2_a_job_that_restarts_may_use_any_file_in_place(undeclared) -> None:
     """REST shows no state backend yet: it is ForSt, which takes old files up again."""
     job, bed = undeclared.job, undeclared.bed
-    waiting = {"state_backend": "Unknown", "checkpoint_storage": "Unknown"}
-    with RestServer(flink(job, completed=8, status="CREATED", **waiting)) as server:
+    with RestServer(flink(job, completed=8, status="CREATED", **STARTING)) as server:
         options = ("--closed-world", "--flink-rest", server.url)
         bed.sweep(bed.plan(*options), "--delete")
         job.checkpoint(9, *undeclared.live, age=0 * DAY)
-        server.routes.update(flink(job, completed=9, status="CREATED", **waiting))
+        server.routes.update(flink(job, completed=9, status="CREATED", **STARTING))
         bed.sweep(bed.plan(*options), "--delete")
     reused(undeclared)
 
