@@ -13,10 +13,11 @@ from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
 from flinkstate.files import mounts
 from orphangc.app.commands.operate import self_sustained as self_sustaining
-from support.kubernetes_server import KubernetesServer, a_config_map, retained
+from support.kubernetes_server import a_config_map, retained
 from support.rest_server import RestServer, configured
 
 OVER = ("--ended-job", "all")
+HA = ("--kubernetes-ha", "flink")
 UNIQUE = int("deadbeef" * 4, 16)
 """Number of a job whose id no other run has: its HA metadata is its own, in any cluster."""
 OPEN = "nobody has stated that these are all"
@@ -75,16 +76,12 @@ def restored(bed, *, completed, job=None, path=""):
 
 
 @pytest.fixture
-def ha(tmp_path, monkeypatch):
-    """Return what yields the options by which HA metadata retains checkpoints of a job."""
+def ha(kubernetes):
+    """Return what lets HA metadata retain checkpoints of a job; the options that ask it."""
 
-    @contextmanager
     def retaining(job, *ids):
-        with KubernetesServer() as server:
-            monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-            name = f"orders-{job.id}-config-map"
-            server.add(a_config_map(name, *retained(*ids), cluster="orders"))
-            yield ("--kubernetes-ha", "flink")
+        kubernetes.add(a_config_map(f"orders-{job.id}-config-map", *retained(*ids)))
+        return HA
 
     return retaining
 
@@ -137,14 +134,16 @@ def test_no_before_the_first_checkpoint_and_yes_after_the_second_check(bed, ha) 
         assert (code, told["state_self_sustained"], told["safe_to_delete"]) == (0, False, False)
         assert "completed none of its own since" in told["why"]
     job.checkpoint(5, job.shared(), age=DAY)
-    with restored(bed, completed=5) as (job, _, rest), ha(job, 5) as held:
+    held = ha(job, 5)
+    with restored(bed, completed=5) as (job, _, rest):
         for _ in range(2):
             code, told = asked(bed, job, *options, *rest, *held, *snapshot)
             assert (code, told["state_self_sustained"], told["seen"]["value"]) == (0, None, True)
             assert (told["confirmed"], told["safe_to_delete"]) == (False, None)
     since = told["since"]
     job.checkpoint(6, job.shared(), age=DAY / 2)
-    with restored(bed, completed=6) as (job, _, rest), ha(job, 6) as held:
+    ha(job, 6)
+    with restored(bed, completed=6) as (job, _, rest):
         code, told = asked(bed, job, *options, *rest, *held, *snapshot)
     assert (code, told["confirmed"], told["safe_to_delete"]) == (0, True, True)
     assert (told["state_self_sustained"], told["seen"]["value"]) == (True, True)
@@ -408,24 +407,21 @@ def a_deployment(job, savepoint, *, pin) -> dict:
     }
 
 
-@contextmanager
-def pinned(bed, tmp_path, monkeypatch, pin, *, by=None):
-    """Yield a savepoint that a resource names, perhaps otherwise, and the options that ask it."""
+def pinned(bed, kubernetes, pin, *, by=None):
+    """Return a savepoint that a resource names, perhaps otherwise, and the options that ask it."""
     savepoint = a_savepoint(bed)
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        server.add(a_deployment(bed.job(9), by or savepoint, pin=pin))
-        yield savepoint, ("--kubernetes-ha", "flink", *OVER)
+    kubernetes.add(a_deployment(bed.job(9), by or savepoint, pin=pin))
+    return savepoint, (*HA, *OVER)
 
 
 PINS = ["initialSavepointPath", "upgradeSavepointPath"]
 
 
 @pytest.mark.parametrize("pin", PINS)
-def test_what_a_resource_names_may_not_go(bed, tmp_path, monkeypatch, pin) -> None:
+def test_what_a_resource_names_may_not_go(bed, kubernetes, pin) -> None:
     """R43: it starts from it, or goes on from it; ``expire`` holds it for the same reason."""
-    with pinned(bed, tmp_path, monkeypatch, pin) as (savepoint, options):
-        told = second_check(bed, bed.job(1), savepoint, *options)
+    savepoint, options = pinned(bed, kubernetes, pin)
+    told = second_check(bed, bed.job(1), savepoint, *options)
     assert (told["safe_to_delete"], "orders still needs files" in told["why"]) == (False, True)
 
 
@@ -509,23 +505,21 @@ def test_a_restore_by_a_second_mount_is_one_from_the_same_snapshot(bed, second) 
         assert (told["safe_to_delete"], other.id in told["why"]) == (False, True)
 
 
-def test_a_resource_may_name_a_snapshot_by_a_second_mount(
-    bed, tmp_path, monkeypatch, second
-) -> None:
+def test_a_resource_may_name_a_snapshot_by_a_second_mount(bed, kubernetes, second) -> None:
     """Of one folder no name is the true one."""
     bed.job().checkpoint(5)
-    with pinned(bed, tmp_path, monkeypatch, PINS[0], by=second) as (savepoint, options):
-        told = users(savepoint, bed.root, "--closed-world", *options)[1]
-        assert [each["place"].endswith("orders") for each in told["users"]] == [True]
-        assert second_check(bed, bed.job(1), savepoint, *options)["safe_to_delete"] is False
+    savepoint, options = pinned(bed, kubernetes, PINS[0], by=second)
+    told = users(savepoint, bed.root, "--closed-world", *options)[1]
+    assert [each["place"].endswith("orders") for each in told["users"]] == [True]
+    assert second_check(bed, bed.job(1), savepoint, *options)["safe_to_delete"] is False
 
 
 def test_a_second_name_of_a_snapshot_is_no_user_of_it(bed, second, ha) -> None:
     """Flink restored from it by that name, and goes on without it."""
     other = bed.job(UNIQUE)
     other.checkpoint(5, other.shared())
-    with RestServer(flink(other, completed=5, restored=(4, second))) as server, ha(other, 5) as own:
-        rest = ("--flink-rest", server.url, *own)
+    with RestServer(flink(other, completed=5, restored=(4, second))) as server:
+        rest = ("--flink-rest", server.url, *ha(other, 5))
         assert users(a_savepoint(bed), bed.root, *rest)[1]["has_users"] is False
         assert second_check(bed, bed.job(1), a_savepoint(bed), *rest)["safe_to_delete"] is True
 
@@ -583,31 +577,24 @@ def test_a_folder_of_another_program_is_no_job(bed) -> None:
 
 
 @pytest.mark.parametrize("own", [(), (3,)])
-def test_a_suspended_job_that_completed_nothing_begins_with_it(
-    bed, tmp_path, monkeypatch, own
-) -> None:
+def test_a_suspended_job_that_completed_nothing_begins_with_it(bed, kubernetes, ha, own) -> None:
     """Only HA metadata shows it: its JobManager is gone, and goes on from what it was given."""
     savepoint = a_savepoint(bed)
     bed.job(9).checkpoint(1)
     suspended = bed.job(3)
     for number in own:
         suspended.checkpoint(number)
-    options = (savepoint, bed.root, "--closed-world", "--kubernetes-ha", "flink")
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        name = f"orders-{suspended.id}-config-map"
-        server.add(a_config_map(name, "jobGraph-0", cluster="orders"))
-        code, told = users(*options, "--ended-job", "all")
-        assert (code, told["has_users"]) == (4, None)
-        assert suspended.id in told["unknown"][0]["uri"]
-        told = second_check(bed, bed.job(1), savepoint, "--kubernetes-ha", "flink")
-        assert (told["safe_to_delete"], suspended.id in told["why"]) == (False, True)
-        suspended.checkpoint(4)
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        server.add(a_config_map(name, *retained(4), cluster="orders"))
-        code, told = users(*options, "--ended-job", "all")
-        assert (code, told["statement"]) == (0, PENDING)
+    kubernetes.add(a_config_map(f"orders-{suspended.id}-config-map", "jobGraph-0"))
+    options = (savepoint, bed.root, "--closed-world", *HA)
+    code, told = users(*options, *OVER)
+    assert (code, told["has_users"]) == (4, None)
+    assert suspended.id in told["unknown"][0]["uri"]
+    told = second_check(bed, bed.job(1), savepoint, *HA)
+    assert (told["safe_to_delete"], suspended.id in told["why"]) == (False, True)
+    suspended.checkpoint(4)
+    ha(suspended, 4)
+    code, told = users(*options, *OVER)
+    assert (code, told["statement"]) == (0, PENDING)
 
 
 def test_it_is_not_safe_to_delete_before_the_world_is_stated_to_be_closed(bed) -> None:
@@ -655,23 +642,19 @@ def test_it_is_not_safe_to_delete_while_what_may_need_it_is_lost(bed, is_emptied
 
 
 @contextmanager
-def second_life(bed, tmp_path, monkeypatch):
+def second_life(bed, ha):
     """Yield the newest checkpoint of a job below a folder of its first life, and who shows that."""
     maker = bed.job(9)
     newest = maker.checkpoint(7, maker.shared(UUID_1)).parent
     maker.checkpoint(100, maker.shared(UUID_2), age=200 * DAY)
-    with RestServer(flink(maker, completed=7)) as rest, KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        server.add(a_config_map(f"orders-{maker.id}-config-map", *retained(7), cluster="orders"))
-        yield newest, {"rest": ("--flink-rest", rest.url), "ha": ("--kubernetes-ha", "flink")}
+    with RestServer(flink(maker, completed=7)) as rest:
+        yield newest, {"rest": ("--flink-rest", rest.url), "ha": ha(maker, 7)}
 
 
 @pytest.mark.parametrize("source", ["rest", "ha"])
-def test_the_maker_goes_back_to_what_flink_calls_its_newest(
-    bed, tmp_path, monkeypatch, source
-) -> None:
+def test_the_maker_goes_back_to_what_flink_calls_its_newest(bed, ha, source) -> None:
     """Ids start again in each life of a job id: a higher one may be left from an earlier life."""
-    with second_life(bed, tmp_path, monkeypatch) as (newest, sources):
+    with second_life(bed, ha) as (newest, sources):
         told = second_check(bed, bed.job(1), newest, *sources[source])
         assert told["safe_to_delete"] is False
         assert users(newest, *sources[source])[1]["has_users"] is not False
@@ -773,14 +756,13 @@ def test_no_command_gives_up_what_a_job_without_ha_metadata_begins_with_again(
         if case == "remembered":
             with RestServer(flink(clone, completed=6, restored=first)) as before:
                 run("plan", bed.root, "--state", bed.state, "--flink-rest", before.url)
-        with ha(clone, 8) as held:
-            options += held if is_held else []
-            policy = ("--state", bed.state, "--keep-last", "1")
-            lineages = run("expire", bed.root, *options, *policy).json["expiry"]["lineages"]
-            found = {e["uri"]: e for each in lineages for e in each["checkpoints"]}
-            second = second_check(bed, bed.job(1), origin, *options)
-            told = asked(bed, clone, *options, *asks)[1]
-            code, use = users(origin, bed.root, *options)
+        options += ha(clone, 8) if is_held else []
+        policy = ("--state", bed.state, "--keep-last", "1")
+        lineages = run("expire", bed.root, *options, *policy).json["expiry"]["lineages"]
+        found = {e["uri"]: e for each in lineages for e in each["checkpoints"]}
+        second = second_check(bed, bed.job(1), origin, *options)
+        told = asked(bed, clone, *options, *asks)[1]
+        code, use = users(origin, bed.root, *options)
     is_free = is_held and case != "not shown"
     is_needed = found[str(origin)]["reason"] in {"held", "origin_unknown"}
     assert is_needed is not is_free
@@ -998,7 +980,8 @@ def test_a_running_job_without_a_checkpoint_needs_what_it_was_restored_from(bed,
     with restored(bed, completed=None) as (job, savepoint, rest):
         told = users(savepoint, bed.root, *rest)[1]
     assert [(each["job_id"], each["references"]) for each in told["users"]] == [(job.id, 0)]
-    with restored(bed, completed=5) as (job, savepoint, rest), ha(job, 5) as held:
+    held = ha(job, 5)
+    with restored(bed, completed=5) as (job, savepoint, rest):
         assert users(savepoint, bed.root, *rest, *held)[1]["has_users"] is True, "chk-5 is unread"
         job.checkpoint(5, job.shared())
         assert users(savepoint, bed.root, *rest, *held)[1]["has_users"] is False
@@ -1051,19 +1034,14 @@ def test_a_snapshot_that_is_none_is_said_in_one_line(bed, made, code, said) -> N
     assert said in ran.complaints[-1]
 
 
-def test_a_job_that_ha_metadata_holds_has_not_ended_whatever_is_declared(
-    bed, tmp_path, monkeypatch
-) -> None:
+def test_a_job_that_ha_metadata_holds_has_not_ended_whatever_is_declared(bed, ha) -> None:
     """The evidence of a plan asks HA metadata, and so must this answer: one rule for both."""
     job = bed.job()
     older = job.checkpoint(7, job.shared(UUID_1)).parent
     job.checkpoint(8, job.shared(UUID_2))
     said = (older, "--closed-world", *OVER)
     assert users(*said)[1]["statement"] == "nobody needs it"
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        server.add(a_config_map(f"orders-{job.id}-config-map", *retained(7, 8), cluster="orders"))
-        told = users(*said, "--kubernetes-ha", "flink")[1]
+    told = users(*said, *ha(job, 7, 8))[1]
     assert (told["confirmed"], told["statement"]) == (False, PENDING)
 
 
@@ -1099,11 +1077,11 @@ def test_one_user_of_files_that_are_not_there_has_no_size(bed) -> None:
 
 
 @pytest.mark.parametrize("pin", PINS)
-def test_a_resource_that_names_it_needs_it(bed, tmp_path, monkeypatch, pin) -> None:
+def test_a_resource_that_names_it_needs_it(bed, kubernetes, pin) -> None:
     """R43, whatever is said of its job."""
     bed.job().checkpoint(5)
-    with pinned(bed, tmp_path, monkeypatch, pin) as (savepoint, options):
-        told = users(savepoint, bed.root, "--closed-world", *options)[1]
+    savepoint, options = pinned(bed, kubernetes, pin)
+    told = users(savepoint, bed.root, "--closed-world", *options)[1]
     assert [(each["job_id"], each["references"]) for each in told["users"]] == [("", 0)]
     assert told["users"][0]["place"].endswith("orders")
 

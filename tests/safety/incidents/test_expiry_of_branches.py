@@ -315,7 +315,7 @@ def test_r43_what_a_clone_began_with_stays_where_nothing_shows_it(jobs, case, co
 
 
 @pytest.mark.answered_by("origins_that_no_cycle_saw")
-def test_r43_what_a_suspended_job_was_submitted_with_stays(jobs, tmp_path, monkeypatch) -> None:
+def test_r43_what_a_suspended_job_was_submitted_with_stays(jobs, kubernetes) -> None:
     """Its HA metadata has its job graph, which names chk-90, and none of the checkpoints it has.
 
     Those are of an earlier run of its id: when that one began says nothing of this one.
@@ -323,13 +323,8 @@ def test_r43_what_a_suspended_job_was_submitted_with_stays(jobs, tmp_path, monke
     origin = jobs.fork()
     suspended = Job(distinct(2), jobs.bed.root / distinct(2))
     jobs.checkpoint(suspended, 3, 200 * DAY)
-    jobs.extra += ["--kubernetes-ha", "flink"]
-    with KubernetesServer() as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        server.add(
-            a_config_map(f"orders-{suspended.id}-config-map", "jobGraph-0", cluster="orders")
-        )
-        jobs.expire("--keep-last", "1")
+    kubernetes.add(a_config_map(f"orders-{suspended.id}-config-map", "jobGraph-0"))
+    jobs.expire("--keep-last", "1")
     must_be_there(origin)
 
 

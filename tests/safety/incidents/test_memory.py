@@ -21,7 +21,7 @@ from orphangc.errors import StorageUnreachableError
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_world import claimer
 from support.exporters import Exporter
-from support.kubernetes_server import KubernetesServer, a_config_map, retained
+from support.kubernetes_server import a_config_map, retained
 from support.rest_server import Reply, RestServer, as_json, configured, listing, send
 
 NO_MARGINS = (
@@ -366,38 +366,33 @@ def test_a_cluster_that_is_silent_blocks_what_its_jobs_need_and_nothing_else(for
 @pytest.mark.answered_by("condition:cluster_silent")
 @pytest.mark.parametrize("is_asked", [True, False])
 def test_a_namespace_that_shows_nothing_any_more_does_not_end_its_jobs(
-    story, monkeypatch, is_asked
+    story, kubernetes, is_asked
 ) -> None:
     """It retained a checkpoint that no searched place holds; another context shows nothing."""
     story.bed.options = ("--closed-world", "--ended-job", story.job.id, *AT_ONCE)
     ha = ("--kubernetes-ha", "flink")
-    with KubernetesServer(page=100) as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(story.bed.folder)))
-        name = f"orders-{story.job.id}-config-map"
-        server.add(a_config_map(name, *retained(7, 8, 9), "counter"))
-        assert "held_by_ha" in story.bed.plan(*ha).blocks(story.job)
-        server.objects.clear()
-        cycles(story, *(ha if is_asked else ()))
+    kubernetes.add(a_config_map(f"orders-{story.job.id}-config-map", *retained(7, 8, 9), "counter"))
+    assert "held_by_ha" in story.bed.plan(*ha).blocks(story.job)
+    kubernetes.objects.clear()
+    cycles(story, *(ha if is_asked else ()))
     must_be_there(story.orphans[0])
 
 
 @pytest.mark.answered_by("condition:checkpoint_not_found")
-def test_a_job_that_ha_metadata_forgets_unread_keeps_its_files(story, monkeypatch) -> None:
+def test_a_job_that_ha_metadata_forgets_unread_keeps_its_files(story, kubernetes) -> None:
     """It retained a checkpoint in no searched place, and was cancelled."""
     other = claimer(story, story.bed.folder / "elsewhere")
     story.bed.options = (*story.bed.options, "--ended-job", other.id, "--kubernetes-ha", "flink")
-    with KubernetesServer(page=100) as server:
-        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(story.bed.folder)))
-        server.add(a_config_map("orders-cluster-config-map"))
-        server.add(a_config_map(f"orders-{other.id}-config-map", *retained(8, 9), "counter"))
-        assert story.bed.plan().refusal(story.job) == "retained_root_missing"
-        del server.objects["configmaps"][f"orders-{other.id}-config-map"]
-        plan, _ = cycles(story)
-        must_be_there(story.orphans[0])
-        assert plan.blocks(story.job) == ["checkpoint_not_found"]
-        what = f"kubernetes:flink/jobs/{other.id}"
-        assert acknowledged(story, "checkpoint_not_found", what).code == 0
-        assert story.bed.plan().blocks(story.job) == []
+    kubernetes.add(a_config_map("orders-cluster-config-map"))
+    kubernetes.add(a_config_map(f"orders-{other.id}-config-map", *retained(8, 9), "counter"))
+    assert story.bed.plan().refusal(story.job) == "retained_root_missing"
+    del kubernetes.objects["configmaps"][f"orders-{other.id}-config-map"]
+    plan, _ = cycles(story)
+    must_be_there(story.orphans[0])
+    assert plan.blocks(story.job) == ["checkpoint_not_found"]
+    what = f"kubernetes:flink/jobs/{other.id}"
+    assert acknowledged(story, "checkpoint_not_found", what).code == 0
+    assert story.bed.plan().blocks(story.job) == []
 
 
 def exporting(other: Job, folder: Path, *entries: Path) -> Exporter:
