@@ -20,6 +20,7 @@ from cli.helpers import (
     UUID_1,
     Bed,
     Planned,
+    Ran,
     contents,
     flink,
     metadata,
@@ -148,6 +149,29 @@ def test_a_plan_that_is_swept_twice_does_no_harm(story) -> None:
     assert (contents(story.bed.root), set(outcomes(plan).values())) == (before, {"gone"})
 
 
+def due(story: Story) -> Planned:
+    """Return a plan that would delete the orphans: they have their tombstones."""
+    story.bed.cycle()
+    return story.bed.plan()
+
+
+def kept(story: Story, plan: Planned, *options: str) -> Ran:
+    """Sweep a plan of which nothing may go."""
+    swept = story.bed.sweep(plan, "--delete", *options)
+    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    return swept
+
+
+def refusal(story: Story, plan: Planned, *options: str) -> str:
+    """Return why nothing of a plan goes: what refuses the job."""
+    return str(kept(story, plan, *options).json["refused"][story.job.id])
+
+
+def stopping(story: Story, plan: Planned) -> str:
+    """Return why nothing of a plan goes: what stops the sweep."""
+    return str(kept(story, plan).json["stopped"])
+
+
 # --- which plan
 
 
@@ -195,8 +219,7 @@ def of_another_schema(plan: Planned) -> None:
 )
 def test_a_plan_that_is_not_as_it_was_made_is_refused(story, change, said) -> None:
     """One character is enough; a partial copy, or what another version wrote, is no plan."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     change(plan)
     assert said in refused(plan, story.bed)
 
@@ -260,8 +283,7 @@ def test_a_state_folder_of_another_root_is_refused(story) -> None:
 
 def test_a_changed_object_is_kept(story) -> None:
     """Same name, other bytes: it is another object, and a new orphan."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     path = story.orphans[0]
     write(path, b"renewed", 30 * DAY)
     assert story.bed.sweep(plan, "--delete").code == 0
@@ -301,8 +323,7 @@ def test_what_the_plans_listing_shows_too_young_is_said_with_the_next_step(bed) 
 
 def test_what_the_storage_refuses_to_delete_is_said_with_the_next_step(story, monkeypatch) -> None:
     """It was due, and no time has to pass: the same plan goes on where the storage allows it."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
@@ -321,8 +342,7 @@ def test_what_the_storage_refuses_to_delete_is_said_with_the_next_step(story, mo
 
 def test_a_root_that_appears_between_plan_and_sweep_protects(story) -> None:
     """A plan is a permission, never an order."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     named, other = story.orphans
     story.job.checkpoint(9, *story.live, named, age=18 * DAY)
     swept = story.bed.sweep(plan, "--delete")
@@ -343,12 +363,9 @@ def test_a_root_that_appears_before_the_first_tombstone_protects(story) -> None:
 @pytest.mark.parametrize("options", [(), ("--relist",)])
 def test_a_job_directory_that_the_plan_did_not_know_blocks(story, options) -> None:
     """What it needs is unknown while its first checkpoint is pending; it may have claimed one."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     story.bed.job(2).shared(age=timedelta(0))
-    swept = story.bed.sweep(plan, "--delete", *options)
-    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
-    assert "no checkpoint of it was seen" in swept.json["refused"][story.job.id]
+    assert "no checkpoint of it was seen" in refusal(story, plan, *options)
 
 
 @pytest.mark.parametrize("options", [(), ("--relist",)])
@@ -356,8 +373,7 @@ def test_an_empty_job_directory_that_the_plan_knew_blocks_nothing(story, options
     """File systems keep the folders of a job that was cancelled."""
     (story.bed.job(2).folder / "shared").mkdir(parents=True)
     (story.bed.job(2).folder / "taskowned").mkdir()
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     assert story.bed.sweep(plan, "--delete", *options).code == 0
     assert not any(path.exists() for path in story.orphans)
 
@@ -365,12 +381,9 @@ def test_an_empty_job_directory_that_the_plan_knew_blocks_nothing(story, options
 @pytest.mark.parametrize("options", [(), ("--relist",)])
 def test_an_ended_job_that_writes_since_the_plan_is_not_quiet(story, options) -> None:
     """The scans for checkpoints show what its pending checkpoint has written."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     write(story.job.folder / "chk-9" / "state", b"pending", timedelta(0))
-    swept = story.bed.sweep(plan, "--delete", *options)
-    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
-    assert "not quiet" in swept.json["refused"][story.job.id]
+    assert "not quiet" in refusal(story, plan, *options)
 
 
 @pytest.mark.parametrize("options", [(), ("--relist",)])
@@ -383,9 +396,7 @@ def test_a_checkpoint_that_lost_a_file_since_the_plan_refuses_if_it_is_new(
     absent = story.job.folder / "shared" / str(uuid.uuid4())
     story.job.checkpoint(10, *story.live, absent, age=timedelta(0))
     server.routes.update(flink(story.job, completed=10))
-    swept = story.bed.sweep(plan, "--delete", *options)
-    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
-    assert "damaged" in swept.json["refused"][story.job.id]
+    assert "damaged" in refusal(story, plan, *options)
 
 
 @pytest.mark.parametrize("options", [(), ("--relist",)])
@@ -396,21 +407,16 @@ def test_a_listed_file_that_the_latest_checkpoint_lost_since_the_plan_refuses(
     story, _ = running
     plan = completed(running)
     story.live[1].unlink()
-    swept = story.bed.sweep(plan, "--delete", *options)
-    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
-    assert "damaged" in swept.json["refused"][story.job.id]
+    assert "damaged" in refusal(story, plan, *options)
 
 
 @pytest.mark.parametrize("options", [(), ("--relist",)])
 def test_a_checkpoint_that_was_put_into_shared_since_the_plan_refuses(story, options) -> None:
     """R2: no scan enters ``shared/``, but a folder in it is seen."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     copy = story.job.folder / "shared" / "backup" / "_metadata"
     write(copy, metadata(5, story.orphans), timedelta(0))
-    swept = story.bed.sweep(plan, "--delete", *options)
-    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
-    assert "sub-directories" in swept.json["refused"][story.job.id]
+    assert "sub-directories" in refusal(story, plan, *options)
 
 
 @pytest.mark.parametrize("options", [(), ("--relist",)])
@@ -429,8 +435,7 @@ def test_a_job_that_claims_a_checkpoint_since_the_plan_protects_it(running, opti
 
 def test_a_root_that_appears_during_the_sweep_protects(story, monkeypatch) -> None:
     """Roots are looked at again right before each batch (R18)."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     named = story.orphans[0]
     after_the_cycle(monkeypatch, lambda: story.job.checkpoint(9, *story.live, named, age=18 * DAY))
     swept = story.bed.sweep(plan, "--delete")
@@ -441,8 +446,7 @@ def test_a_root_that_appears_during_the_sweep_protects(story, monkeypatch) -> No
 
 def test_an_object_that_is_renewed_during_the_sweep_is_kept(story, monkeypatch) -> None:
     """Its facts are asked again right before each batch."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     after_the_cycle(monkeypatch, lambda: write(story.orphans[0], b"renewed", 30 * DAY))
     assert story.bed.sweep(plan, "--delete").code == 0
     assert [path.exists() for path in story.orphans] == [True, False]
@@ -548,9 +552,7 @@ def test_a_job_that_changed_between_cycle_and_batch_stops_the_sweep(
     plan = completed(running)
     routes = flink(story.job, completed=9, **change)
     after_the_cycle(monkeypatch, lambda: server.routes.update(routes))
-    swept = story.bed.sweep(plan, "--delete")
-    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
-    assert why in swept.json["stopped"]
+    assert why in stopping(story, plan)
 
 
 def test_a_job_that_vanished_between_plan_and_sweep_loses_nothing(running) -> None:
@@ -558,8 +560,7 @@ def test_a_job_that_vanished_between_plan_and_sweep_loses_nothing(running) -> No
     story, server = running
     plan = completed(running)
     server.routes["/jobs"] = (200, b'{"jobs":[]}')
-    swept = story.bed.sweep(plan, "--delete")
-    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
+    kept(story, plan)
 
 
 def test_a_subsumed_checkpoint_stops_the_sweep(running, monkeypatch) -> None:
@@ -567,9 +568,7 @@ def test_a_subsumed_checkpoint_stops_the_sweep(running, monkeypatch) -> None:
     story, _ = running
     plan = completed(running)
     after_the_cycle(monkeypatch, (story.job.folder / "chk-9" / "_metadata").unlink)
-    swept = story.bed.sweep(plan, "--delete")
-    assert (swept.code, all(path.exists() for path in story.orphans)) == (4, True)
-    assert "subsumed" in swept.json["stopped"]
+    assert "subsumed" in stopping(story, plan)
 
 
 def test_the_plan_keeps_no_password_and_sweep_takes_one_again(running) -> None:
@@ -617,8 +616,7 @@ def test_a_blocked_job_loses_nothing_while_others_do(story) -> None:
 def test_a_refused_job_loses_nothing_while_others_do(story) -> None:
     """Refused between plan and sweep: its layout changed."""
     other = make_story(story.bed, 2)
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     (other.job.folder / "shared" / "strange").mkdir()
     swept = story.bed.sweep(plan, "--delete")
     assert swept.code == 0
@@ -661,8 +659,7 @@ def lock_file(bed: Bed, **holder: Any) -> Path:
 
 def test_a_held_lock_excludes_every_other_run(story) -> None:
     """Exit 11; plans need no lock."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     lock_file(story.bed)
     before = contents(story.bed.folder)
     ran = story.bed.sweep(plan, "--delete")
@@ -673,8 +670,7 @@ def test_a_held_lock_excludes_every_other_run(story) -> None:
 
 def test_the_lock_is_released_after_every_sweep(story) -> None:
     """Also after one that is refused."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     shutil.move(story.bed.root, story.bed.folder / "away")
     assert story.bed.sweep(plan).code == 10
     assert holders(story.bed) == []
@@ -700,8 +696,7 @@ def test_everything_is_written_down_before_it_is_deleted(story) -> None:
 
 def test_nothing_is_deleted_if_the_outcome_cannot_be_written(story) -> None:
     """Only the outcome says what ``undelete`` brings back; of a folder on a full disk, say."""
-    story.bed.cycle()
-    plan = story.bed.plan()
+    plan = due(story)
     (plan.path / "outcomes.partial").mkdir()
     ran = story.bed.sweep(plan, "--delete")
     assert (ran.code, len(ran.complaints)) == (1, 1), ran.err
