@@ -11,6 +11,7 @@ from integration.harness.command import orphangc
 from integration.harness.flinkbed.cluster import Cluster
 from integration.harness.flinkbed.fixtures import NIGHTLY, require_flink
 from integration.harness.flinkbed.references import read_by_flink
+from integration.harness.flinkbed.settings import CHANGELOG
 from integration.harness.flinkbed.truth import retained
 from integration.harness.flinkbed.waiting import wait_until
 
@@ -28,12 +29,7 @@ def started(
     require_flink(request.param)
     work = tmp_path_factory.mktemp(f"changelog-{request.param}-")
     dstl = work / "far" / "dstl"
-    config = {
-        "state.changelog.enabled": "true",
-        "state.changelog.storage": "filesystem",
-        "state.changelog.dstl.dfs.base-path": f"file:{dstl}",
-        "state.changelog.periodic-materialize.interval": "2s",
-    }
+    config = {**CHANGELOG, "state.changelog.dstl.dfs.base-path": f"file:{dstl}"}
     with Cluster(request.param, work / "flink", config=config) as cluster:
         yield cluster, dstl
 

@@ -25,6 +25,7 @@ from integration.harness.flinkbed.cluster import STRICT_RESTORE, Cluster
 from integration.harness.flinkbed.exporting import FOUR_AT_ONCE
 from integration.harness.flinkbed.fixtures import require_flink
 from integration.harness.flinkbed.object_store import s3_jar, s3_settings
+from integration.harness.flinkbed.settings import CHANGELOG
 from integration.harness.flinkbed.truth import named_in_metadata, retained
 from integration.harness.orphan_workload import INTERVAL, crash, seen
 from safety.soak.bucket import Bucket
@@ -34,11 +35,6 @@ __all__ = ["radosgw_url"]
 pytestmark = [pytest.mark.flink]
 
 MERGING = "execution.checkpointing.file-merging.across-checkpoint-boundary"
-CHANGELOG = {
-    "state.changelog.enabled": "true",
-    "state.changelog.storage": "filesystem",
-    "state.changelog.periodic-materialize.interval": "2s",
-}
 
 
 class Layout(NamedTuple):

@@ -4,7 +4,6 @@ What matters most, on the newest Flink, with the agent; by night all of it, ever
 """
 
 import itertools
-import re
 import uuid
 import zipfile
 from collections import Counter
@@ -17,7 +16,12 @@ import pytest
 
 from flinkstate.places.locations import canonical
 from integration.harness.flinkbed.cluster import ClaimMode, Cluster
-from integration.harness.flinkbed.exporting import ExportingCluster
+from integration.harness.flinkbed.exporting import (
+    ID_AND_UUID,
+    JOB_CHOOSES_STORAGE,
+    QUICK_EXPORTS,
+    ExportingCluster,
+)
 from integration.harness.flinkbed.fixtures import NEWEST, VERSIONS, require_flink
 from integration.harness.flinkbed.plugin import (
     FACTORY,
@@ -57,19 +61,10 @@ PAIRS = [
 ]
 """Versions, and ways in."""
 
-ID_AND_UUID = re.compile(r"([0-9]+)_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 WITH_IDS = {"execution.checkpointing.storage": STORAGE}
 MERGES_SINCE = (1, 20)
-# before, a job cannot choose its storage by settings: the cluster's are asked if the job knows no
-# directory
-JOB_CHOOSES_STORAGE = (1, 19)
 TICK_SECONDS = 0.01  # Linux takes a file's time from a clock that ticks 100 times a second or more
-QUICK = {
-    "orphangc.registry.interval": "3 s",
-    "orphangc.registry.min-pause": "100 ms",
-    "orphangc.registry.nonce-interval": "100 ms",
-    "orphangc.registry.num-retained": "1000",
-}
+QUICK = {**QUICK_EXPORTS, "orphangc.registry.num-retained": "1000"}
 
 
 def id_in(path: str) -> int:

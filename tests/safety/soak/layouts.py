@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from integration.harness.flinkbed.exporting import FOUR_AT_ONCE
+from integration.harness.flinkbed.settings import CHANGELOG
 from safety.soak.expected_state import ASYNC_JOB, ASYNC_PARTS, JOB, PARTS
 
 _MERGING = "execution.checkpointing.file-merging"
@@ -54,15 +55,7 @@ LAYOUTS = {
                 f"{_MERGING}.max-file-size": "32kb",  # so that files are closed, and others begun
             },
         ),
-        Layout(
-            "changelog",
-            {
-                "state.changelog.enabled": "true",
-                "state.changelog.storage": "filesystem",
-                "state.changelog.periodic-materialize.interval": "2s",
-            },
-            has_log=True,
-        ),
+        Layout("changelog", CHANGELOG, has_log=True),
         Layout(
             "forst",  # its own files are written for asynchronous state alone
             {"state.backend.type": "forst"},

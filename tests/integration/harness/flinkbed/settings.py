@@ -28,6 +28,13 @@ SPELLING_BEFORE_2 = {
     "state.changelog.dstl.dfs.base-path": "dstl.dfs.base-path",
 }
 
+CHANGELOG = {
+    "state.changelog.enabled": "true",
+    "state.changelog.storage": "filesystem",
+    "state.changelog.periodic-materialize.interval": "2s",
+}
+"""Settings of a job that writes a change log."""
+
 # sizes that Flink's own start scripts would compute; RocksDB's memory comes on top and stays small
 MEMORY = {
     "taskmanager.memory.framework.heap.size": "96mb",
