@@ -1,6 +1,6 @@
 """Who, of many, may name files of a place: one index of all that they name.
 
-It leaves none out and may yield too many: whoever is found is asked what its names mean.
+It leaves none out and may yield too many: each that is found is asked what its names mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 _Named = tuple[_Key, Location, FileNames]
 
 _MOST = 1 << 16
-"""Names of one folder that are copied into the index; whoever has more is always asked itself."""
+"""Names of one folder that are copied into the index; a key that has more is always found."""
 _AT_ONCE = 1 << 20
 """Names that are sorted together: 32 MiB."""
 
