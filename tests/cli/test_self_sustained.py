@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cli.helpers import DAY, STARTING, UUID_1, UUID_2, Bed, Job, flink, metadata, run, write
+from cli.helpers import DAY, STARTING, UUID_1, UUID_2, Bed, Job, flink, metadata, now, run, write
 from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
 from flinkstate.files import mounts
@@ -917,6 +917,18 @@ def test_what_flink_calls_the_newest_is_the_newest(bed) -> None:
     with RestServer(flink(job, completed=5)) as server:
         told = users(asked_for, "--flink-rest", server.url)[1]
     assert [each["job_id"] for each in told["users"]] == [job.id]
+
+
+@pytest.mark.parametrize("days", [20, 5])
+def test_a_higher_number_from_an_earlier_life_is_not_what_flink_completed(bed, days) -> None:
+    """Its id comes back. What it completed lies elsewhere, or was subsumed by what is read."""
+    other, savepoint = bed.job(3), a_savepoint(bed)
+    other.checkpoint(4711, other.shared(), age=days * DAY)
+    started_ms = int((now() - 10 * DAY).timestamp() * 1000)
+    with RestServer(flink(other, completed=12, started_ms=started_ms)) as rest:
+        code, told = users(savepoint, bed.root, "--closed-world", "--flink-rest", rest.url)
+    assert (code, told["has_users"]) == ((4, None) if days > 10 else (0, False))
+    assert ("completed checkpoint 12" in told["statement"]) is (code == 4)
 
 
 def test_a_checkpoint_that_flink_reports_elsewhere_is_read(bed) -> None:

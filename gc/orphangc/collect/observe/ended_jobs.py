@@ -11,6 +11,7 @@ from flinkstate.places.locations import Alias, Location, place_of, places_of
 from orphangc.core.cluster.ha_facts import Hold, lacks_its_own
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts, comes_back
 from orphangc.core.cluster.job_status import JobStatus
+from orphangc.core.cluster.known_checkpoints import retained_by
 from orphangc.core.cluster.placement import JobAnswer, home_of, job_answers
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.groups import grouped
@@ -143,14 +144,15 @@ def _first_latest(facts: Iterable[JobFacts]) -> int | None:
 
 
 def _newest_read(
-    facts: Iterable[JobFacts],
+    facts: Sequence[JobFacts],
     own: Iterable[Checkpoint],
     by_folder: Mapping[Location, Sequence[Checkpoint]],
     aliases: Sequence[Alias],
 ) -> int:
-    """Return the id of the newest checkpoint of a job that was read, -1 if none was.
+    """Return the id of the newest checkpoint of a job's run that was read, -1 if none was.
 
-    It is in the job's directory, or where Flink reports a checkpoint of the job.
+    It is in the job's directory, or where Flink reports a checkpoint of the job. What Flink does
+    not know, and was stored before the run began, is left from an earlier life of the id.
 
     Args:
         own: Those of its id.
@@ -158,7 +160,14 @@ def _newest_read(
     shown = (each for job in facts for each in job.checkpoints if not each.is_savepoint)
     places = places_of((each.external_path for each in shown), aliases)
     found = (*own, *(each for place in places for each in by_folder.get(place, ())))
-    return max((each.checkpoint_id for each in found if not each.is_savepoint), default=-1)
+    known, began = retained_by(facts), max(each.started_at for each in facts)
+    ids = (
+        each.checkpoint_id
+        for each in found
+        if not each.is_savepoint
+        and (each.checkpoint_id in known or (each.modified_at or began) > began)
+    )
+    return max(ids, default=-1)
 
 
 def _unread_origin(
