@@ -721,17 +721,21 @@ def test_a_checkpoint_of_the_maker_that_names_files_of_it_needs_it_though_that_i
     assert (told["safe_to_delete"], maker.id in told["why"]) == (False, True)
 
 
-def test_what_a_pin_keeps_is_not_safe_to_delete(bed) -> None:
+@pytest.mark.parametrize("pinned", ["the folder around it", "itself", "its _metadata"])
+def test_what_a_pin_keeps_is_not_safe_to_delete(bed, pinned) -> None:
     """A person's, or one that discovery found in a configuration which restores a job from it."""
     savepoint, story = a_savepoint(bed), SimpleNamespace(bed=bed)
-    pins = {"pin": [str(savepoint.parent)]}
+    pin = {"itself": savepoint, "its _metadata": savepoint / "_metadata"}.get(
+        pinned, savepoint.parent
+    )
+    pins = {"pin": [str(pin)]}
     with restored(bed, completed=5) as (job, _, rest):
         job.checkpoint(5, job.shared())
         told = settings_of(story, ended_job=[], flink_rest=[rest[1]], **pins)
         (known,) = Configured.of(story, told).run().json[0]["jobs"]
     _, look = known["looks"]
     assert look["place"] == str(savepoint)
-    assert f"the pin {savepoint.parent}" in look["also_named_by"]
+    assert f"the pin {pin}" in look["also_named_by"]
 
 
 # --- the one relation of both, and of ``expire``

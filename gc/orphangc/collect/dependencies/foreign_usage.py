@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from flinkstate.files.paths import by_each_name, is_same, overlap, spellings, with_any_name
+from flinkstate.files.paths import by_each_name, is_same, meet, overlap, spellings, with_any_name
 from flinkstate.places.locations import Location
 from orphangc.collect.dependencies.origins import Origins
 from orphangc.collect.mark.mark import Mark
@@ -205,9 +205,9 @@ class ForeignUsages:
         return by_each_name(self.named)
 
     @cached_property
-    def pinned(self) -> dict[Location, set[Location]]:
-        """Return the pins by each name of theirs."""
-        return by_each_name((each, each) for each in self.pins)
+    def pinned(self) -> dict[Location, frozenset[Location]]:
+        """Return the pins, each with all names of it."""
+        return {each: spellings(each) for each in self.pins}
 
     @cached_property
     def refusals(self) -> list[tuple[str, str]]:
@@ -392,8 +392,8 @@ def _users_of(
     stored_at = None if checkpoint is None else checkpoint.modified_at
     others |= {*usages.origins.users_of(snapshot.place, stored_at, maker)}
     others |= with_any_name(usages.namers, snapshot.place)
-    around = (each for name in spellings(snapshot.place) for each in name.upwards())
-    others |= {f"the pin {pin}" for each in around for pin in usages.pinned.get(each, ())}
+    names = spellings(snapshot.place)
+    others |= {f"the pin {pin}" for pin, own in usages.pinned.items() if meet(names, own)}
     return tuple(sorted(others))
 
 
