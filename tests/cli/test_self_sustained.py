@@ -2,6 +2,7 @@
 
 import json
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from shutil import copytree, rmtree
 from types import SimpleNamespace
@@ -1012,6 +1013,25 @@ def test_a_root_that_cannot_be_read_leaves_it_unknown(bed) -> None:
     assert (code, told["is_complete"], told["has_users"]) == (4, False, True)
     assert second.id in {each["job_id"] for each in told["users"]}
     assert "cannot be known" in told["statement"]
+
+
+@pytest.mark.parametrize("place", ["in no directory", "of a job that is over"])
+@pytest.mark.parametrize("names_it", [True, False])
+def test_a_broken_checkpoint_that_is_acknowledged_still_names_its_files(
+    bed, place, names_it
+) -> None:
+    """R6: every UUID in its bytes stays in use, whatever else of it cannot be read."""
+    savepoint, over, job = a_savepoint(bed), bed.job(UNIQUE - 1), bed.job(UNIQUE)
+    folder = over.folder / "chk-9" if place.startswith("of") else bed.folder / "copies" / "broken"
+    torn = metadata(9, [savepoint / (UUID_1 if names_it else UUID_2)])[:-9]
+    broken = write(folder / "_metadata", torn, 30 * DAY)
+    known = f"{folder}/_metadata={sha256(torn).hexdigest()}"
+    job.checkpoint(5, job.shared())
+    said = ("--unsafe-acknowledge-root", known, *OVER)
+    told = asked(bed, job, "--snapshot", savepoint, *said)[1]
+    assert (told["safe_to_delete"], str(broken) in told["why"]) == (not names_it, names_it)
+    code, told = users(savepoint, bed.root, "--closed-world", *said)
+    assert (code, told["has_users"]) == ((4, None) if names_it else (0, False))
 
 
 def test_a_snapshot_whose_metadata_is_gone_leaves_it_unknown(bed) -> None:

@@ -7,13 +7,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from flinkstate.files.paths import by_each_name, is_same, meet, overlap, spellings, with_any_name
-from flinkstate.places.locations import Location
+from flinkstate.places.locations import Location, is_within
 from orphangc.collect.dependencies.origins import Origins
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
-from orphangc.core.decision.evidence import Checkpoint, CycleEvidence, JobEvidence
+from orphangc.core.decision.evidence import (
+    Checkpoint,
+    CycleEvidence,
+    JobEvidence,
+    UnreadableCheckpoint,
+)
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.dependencies.foreign_files import Foreign, meant, unaccounted
 from orphangc.core.dependencies.namers import Namers
@@ -83,6 +88,7 @@ class ForeignUsages:
         beside: Jobs that only the search shows, and that are not over.
         origins: Checkpoints with which jobs may begin again.
         quarantines: Markers of checkpoints in quarantine whose copies were not read.
+        broken: Checkpoints that cannot be read, and whose bytes name files all the same (R6).
         unsearched: Why some other job may need files of any place, unseen.
     """
 
@@ -96,6 +102,7 @@ class ForeignUsages:
     beside: Sequence[JobEvidence] = ()
     origins: Origins = field(default_factory=Origins)
     quarantines: Sequence[ExpiryMarker] = ()
+    broken: Sequence[UnreadableCheckpoint] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
     unsearched: str = ""
     pins: Sequence[Location] = ()
@@ -270,6 +277,7 @@ def foreign_usages_of(
         is_declared_ended=partial(settings.is_declared_ended, by_id=True),
         unsearched=_unsearched(judged.values(), cycle),
         pins=settings.pins,
+        broken=cycle.unreadable,
     )
 
 
@@ -394,6 +402,8 @@ def _users_of(
     others |= with_any_name(usages.namers, snapshot.place)
     names = spellings(snapshot.place)
     others |= {f"the pin {pin}" for pin, own in usages.pinned.items() if meet(names, own)}
+    broken = (e for e in usages.broken if not is_within(e.uri, [str(snapshot.place)]))
+    others |= {each.uri for each in broken if snapshot.may_be_named_in(each.raw)}
     return tuple(sorted(others))
 
 

@@ -93,6 +93,14 @@ class Foreign:
         named = frozenset(names - {METADATA_NAME})
         return cls(kind=kind, place=place, uuids=uuids, names=named, is_known=is_known)
 
+    def may_be_named_in(self, raw: UuidSet) -> bool:
+        """Return whether the bytes of a broken checkpoint may name a file of it (R6).
+
+        Args:
+            raw: Every UUID in these bytes.
+        """
+        return bool(self.uuids.contains(*raw.columns()).any()) or not self.is_known
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:

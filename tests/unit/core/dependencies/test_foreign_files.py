@@ -2,6 +2,7 @@
 
 from flinkstate.places.locations import Location
 from orphangc.core.columns.file_names import FileNames
+from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.dependencies.foreign_files import (
     Foreign,
     Namer,
@@ -12,7 +13,7 @@ from orphangc.core.dependencies.foreign_files import (
 )
 from orphangc.core.model.naming import artifact_name
 from orphangc.core.model.types import ForeignKind
-from support.builders import BASE, JOB, NAME, OTHER_JOB, OTHER_UUID, job_directory
+from support.builders import BASE, JOB, NAME, OTHER_JOB, OTHER_UUID, UUID, job_directory
 
 SAVEPOINT = BASE.child("savepoint-4ae4a2-1")
 OTHER_SAVEPOINT = BASE.child("savepoint-4ae4a2-2")
@@ -114,3 +115,13 @@ def test_the_newest_checkpoint_comes_first_and_a_registry_last() -> None:
     assert [each.checkpoint_id for each in standing.named_by] == [100, 10, 9, 0, None]
     assert [each.references for each in standing.named_by] == [1] * 5
     assert standing.named_by[-1].uri == registry.uri
+
+
+def test_bytes_that_cannot_be_read_may_name_what_has_one_of_their_uuids() -> None:
+    """And every file of a place whose files are not known."""
+    known = Foreign.of(ForeignKind.SNAPSHOT, BASE, [FileNames([NAME])])
+    unknown = Foreign.of(ForeignKind.SNAPSHOT, BASE, [], is_known=False)
+    assert known.may_be_named_in(UuidSet({UUID, OTHER_UUID}))
+    assert not known.may_be_named_in(UuidSet({OTHER_UUID}))
+    assert not known.may_be_named_in(UuidSet())
+    assert unknown.may_be_named_in(UuidSet())

@@ -29,11 +29,12 @@ from orphangc.collect.observe.observation import reported_checkpoints
 from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
+from orphangc.core.dependencies.foreign_files import Foreign
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.model.naming import job_directory_of
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import ObjectKey
+from orphangc.core.model.types import ForeignKind, ObjectKey
 from orphangc.errors import ExitCode, RefusedError, SettingsError
 
 
@@ -93,10 +94,16 @@ def _found(
         read={each.folder for each in world.checkpoints},
     )
     broken = [each for each in elsewhere if isinstance(each, UnreadableCheckpoint)]
+    files = () if own.checkpoint is None else own.checkpoint.files.values()
+    foreign = Foreign.of(ForeignKind.SNAPSHOT, own.place, [own.stored, *files])
     return users_of(
         own,
         (*world.checkpoints, *(each for each in elsewhere if isinstance(each, Checkpoint))),
-        [each for each in (*world.unreadable, *broken) if not each.is_acknowledged],
+        [
+            each
+            for each in (*world.unreadable, *broken)
+            if not each.is_acknowledged or foreign.may_be_named_in(each.raw)
+        ],
         Lives(
             before=world.before,
             after=world.after,
