@@ -926,7 +926,7 @@ def test_what_flink_calls_the_newest_is_the_newest(bed) -> None:
 
 @pytest.mark.parametrize("days", [20, 5])
 def test_a_higher_number_from_an_earlier_life_is_not_what_flink_completed(bed, days) -> None:
-    """Its id comes back. What it completed lies elsewhere, or was subsumed by what is read."""
+    """Its id comes back. What it completed is elsewhere, or was subsumed by what is read."""
     other, savepoint = bed.job(3), a_savepoint(bed)
     other.checkpoint(4711, other.shared(), age=days * DAY)
     started_ms = int((now() - 10 * DAY).timestamp() * 1000)
