@@ -380,6 +380,24 @@ def test_r41_a_successor_that_does_not_last_takes_no_place(jobs, status, began) 
     must_be_there(newest, older)
 
 
+@pytest.mark.answered_by("proofs_of_successors", not_for=["2.3.0"])
+@pytest.mark.parametrize("version", ["2.3.0", "2.9.0"])
+def test_r27_a_successor_whose_own_work_is_blocked_takes_no_place(jobs, version) -> None:
+    """Nobody has read that Flink. Since a failover it shows nothing of the older job any more."""
+    older = jobs.checkpoint(jobs.old, 90, 61 * DAY)
+    origin = jobs.checkpoint(jobs.old, 100, 60 * DAY).parent
+    for number, restored in ((101, (100, origin)), (102, (101, jobs.new.folder / "chk-101"))):
+        jobs.checkpoint(jobs.new, number, (103 - number) * HOUR)
+        jobs.runs(number, 39 * DAY, restored)
+        told = as_json({"refresh-interval": 0, "flink-version": version})
+        jobs.server.routes["/config"] = told
+        jobs.looks()
+    gone = went(jobs.expire("--keep-last", "1"))
+    if version != "2.3.0":
+        must_be_there(older)
+    assert gone == ({"chk-90"} if version == "2.3.0" else set())
+
+
 @pytest.mark.answered_by("sizes_of_files")
 @pytest.mark.parametrize("is_newest", [False, True])
 def test_r41_what_lost_the_bytes_of_a_file_stands_for_nothing(jobs, is_newest) -> None:
@@ -461,7 +479,7 @@ def test_r41_a_job_that_is_stated_without_a_checkpoint_leaves_the_newest_state(j
     must_be_there(newest)
 
 
-@pytest.mark.answered_by("runs_of_successors + origins_that_no_cycle_saw")
+@pytest.mark.answered_by("runs_of_successors + origins_that_no_cycle_saw + proofs_of_successors")
 @pytest.mark.parametrize("fixed", ["by zeros", "by configuration", "unknown"])
 def test_r41_a_job_that_was_rolled_back_in_place_leaves_the_newest_state(jobs, fixed) -> None:
     """An earlier run of its id began from the newest state, the one that lives from another."""

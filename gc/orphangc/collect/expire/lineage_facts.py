@@ -223,6 +223,7 @@ def _job(job: JobEvidence, cycle: Cycle, *, asks_usage: bool) -> LineageJob:
         and any(map(cycle.mark.owners.base.contains, job.directories)),
         is_over=is_job_over,
         problem=_problem(job, cycle),
+        is_blocked=bool(cycle.known.judged.get(job.key, Judgement()).blocked),
         last_life_at=max((*alive, *changed), default=None),
         first_life_at=min(oldest, default=None),
         started_at=_started_at(job, own),

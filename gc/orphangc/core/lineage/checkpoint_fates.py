@@ -457,11 +457,14 @@ def _doubt_about(job: LineageJob, lineage: Lineage, policy: RetentionPolicy) -> 
     """Return why a job may not go on; ``None`` if it runs, and stored enough.
 
     It was RUNNING in both looks, and its newest checkpoint is later than its start by
-    ``ended_for``: one that fails again and again takes the place of none.
+    ``ended_for``: one that fails again and again takes the place of none. Nor does one for which a
+    condition of deletion is unmet: what is not believed for its own files is not for others (R27).
     """
     is_running = job.state is JobState.RUNNING and job.is_running_throughout and not job.is_over
     if not is_running:
         return "it was not RUNNING both before and after the listing"
+    if job.is_blocked:
+        return f"its own work is stopped ({job.problem})"
     newest = max(lineage.of_job(job), key=lambda each: each.order, default=None)
     if newest is None or newest.stored_at is None or job.started_at is None:
         return "what it has stored since its start is not known"

@@ -24,6 +24,7 @@ class LineageJob:
         is_of_root: Whether a directory of it is in the storage root.
         is_over: Whether positive evidence proves its end, and its directory has been still since.
         problem: Name of the guard or condition that stops its work; ``None`` if nothing does.
+        is_blocked: Whether a condition of deletion is unmet for it, whatever refuses it, too.
         last_life_at: Last time at which anything of it was written or a source showed it alive.
         first_life_at: Store time of the oldest object or checkpoint of it; ``None`` if unknown.
         started_at: Earliest known start of its present run, by Flink's clock.
@@ -46,6 +47,7 @@ class LineageJob:
     is_of_root: bool = True
     is_over: bool = False
     problem: str | None = None
+    is_blocked: bool = False
     last_life_at: datetime | None = None
     first_life_at: datetime | None = None
     started_at: datetime | None = None
