@@ -288,10 +288,7 @@ def test_a_job_whose_id_two_runs_had_continued_nothing() -> None:
 
 UNPROVEN = {
     "it was not RUNNING both before and after the listing": {"is_running_throughout": False},
-    "its own work is stopped (unproven_layout)": {
-        "is_blocked": True,
-        "problem": "unproven_layout",
-    },
+    "its own work is stopped (unproven_layout)": {"is_blocked": True, "problem": "unproven_layout"},
     "what it has stored since its start is not known": {"started_at": None},
     "it has not run for ended_for since": {"started_at": NOW - 30 * DAY},
     "branch/chk-8, its newest checkpoint, lacks a file": {"is_restorable": False},
