@@ -95,6 +95,24 @@ def test_a_checkpoint_in_a_folder_without_a_name_keeps_its_files(on_s3: S3Story,
     assert free not in on_s3.contents()
 
 
+@pytest.mark.parametrize("folder", ["b/metadata", "{}/chk-8/copy", "/metadata"])
+@pytest.mark.parametrize("is_checkpoint", [True, False])
+@pytest.mark.answered_by("one_checkpoint_a_place")
+def test_an_object_of_a_folders_name_hides_no_checkpoint_in_it(
+    on_s3: S3Story, folder, is_checkpoint
+) -> None:
+    """Some clients mark a folder by an object of just its name, and a person may call one so."""
+    needed, free = sorted(on_s3.orphans)
+    place = folder.format(JOB_ID)
+    data = metadata(9, [f"s3a://{on_s3.bucket}/checkpoints/{needed}"])
+    on_s3.put(f"{place}/_metadata", data)
+    on_s3.put(place, metadata(9, []) if is_checkpoint else b"")
+    for _ in range(2):
+        on_s3.sweep(on_s3.plan(), "--delete")
+    assert needed in on_s3.contents()
+    assert free not in on_s3.contents()
+
+
 @pytest.mark.parametrize("is_inside", [True, False])
 @pytest.mark.parametrize("name", ["kept{}/savepoint-1/_metadata", "b/metadata{}"])
 @pytest.mark.answered_by("names_shown_once")

@@ -40,7 +40,7 @@ def stored_metadata(cycle: Cycle) -> dict[str, StoredObject]:
                     modified_at=each.stored_at,
                 ),
             )
-    for folder, listed in cycle.seen.second[0].scan.readable.items():
+    for folder, listed in cycle.seen.second[0].scan.readable:
         found[str(base.child(folder))] = listed
     return found
 

@@ -89,8 +89,7 @@ class CheckpointScan:
         changed_at: Newest store time of the objects in the folders that were entered, by job
             directory.
         expiries: What expiries left in the folders that were entered (R44).
-        aside: What may be a ``_metadata`` of another name, by its own key; and in a folder without
-            a name, where Flink writes none, by the folder that it makes a checkpoint.
+        aside: What may be a ``_metadata`` of another name, or is in a folder without a name.
     """
 
     metadata: dict[str, StoredObject] = field(default_factory=dict)
@@ -101,12 +100,16 @@ class CheckpointScan:
     areas: dict[str, set[Scope]] = field(default_factory=dict)
     changed_at: dict[str, datetime] = field(default_factory=dict)
     expiries: list[StoredObject] = field(default_factory=list)
-    aside: dict[str, StoredObject] = field(default_factory=dict)
+    aside: list[StoredObject] = field(default_factory=list)
 
     @property
-    def readable(self) -> dict[str, StoredObject]:
-        """Return each object that is read, by the key of the folder that it makes a checkpoint."""
-        return {**self.metadata, **self.aside}
+    def readable(self) -> list[tuple[str, StoredObject]]:
+        """Return each object that is read, with the key of the folder that it makes a checkpoint.
+
+        In a bucket an object may have the name of a folder: both of them make it one.
+        """
+        aside = ((metadata_folder(each.key), each) for each in self.aside)
+        return [*aside, *self.metadata.items()]
 
     @property
     def counts(self) -> str:
@@ -181,9 +184,10 @@ def _add_objects(
     found: CheckpointScan, folder: str, objects: Sequence[StoredObject], name: str
 ) -> None:
     for each in objects:
-        if may_be_metadata(f"{name}/{each.key}"):  # itself perhaps of a checkpoint
-            place = metadata_folder(each.key)
-            (found.metadata if place == folder else found.aside)[place] = each
+        if metadata_folder(each.key) == folder:
+            found.metadata[folder] = each
+        elif may_be_metadata(f"{name}/{each.key}"):  # itself perhaps of a checkpoint
+            found.aside.append(each)
     left = _join(folder, EXPIRY_MARKER), _join(folder, TEMPORARY)
     found.expiries.extend(each for each in objects if each.key.startswith(left))
     directory = place_of_folder(folder, name).job_directory
@@ -198,7 +202,7 @@ def _add_nameless(found: CheckpointScan, batches: Iterable[pa.RecordBatch]) -> N
     Source: Flink 1.8-2.3, ``org.apache.flink.core.fs.Path``: of several slashes it leaves one.
     """
     for batch in batches:
-        found.aside.update((metadata_folder(each.key), each) for each in metadata_objects(batch))
+        found.aside.extend(metadata_objects(batch))
 
 
 def is_of_checkpoint(folder: str, root_name: str) -> bool:
@@ -285,7 +289,7 @@ class CheckpointReader:
             if all(each is not None for each in found):
                 self._forget_others(storage.location, scan)
                 break
-        uris = [str(storage.location.child(each.key)) for each in scan.readable.values()]
+        uris = [str(storage.location.child(each.key)) for _, each in scan.readable]
         read = [
             each or UnreadableCheckpoint(uri=uri, reason="listed, but not there", sha256="")
             for each, uri in zip(found, uris, strict=True)
@@ -294,14 +298,14 @@ class CheckpointReader:
 
     def _forget_others(self, base: Location, scan: CheckpointScan) -> None:
         """Keep in memory only existing checkpoints: during a long sweep many come and go."""
-        known, listed = self._known.get(base, {}), scan.readable.values()
+        known, listed = self._known.get(base, {}), [each for _, each in scan.readable]
         self._known[base] = {each: known[each] for each in listed if each in known}
         if self.shared is not None:
             self.shared.keep_only(base, listed)
 
     def _read_all(self, storage: Storage, scan: CheckpointScan) -> list[Contents | None]:
         with ThreadPoolExecutor(_THREADS) as pool:
-            return list(pool.map(lambda item: self.contents(storage, *item), scan.readable.items()))
+            return list(pool.map(lambda item: self.contents(storage, *item), scan.readable))
 
     def _read_apart(self, base: Location, scan: CheckpointScan, engine: Engine) -> None:
         """Take the checkpoints that an engine reads elsewhere; this process reads all others."""
