@@ -34,7 +34,7 @@ from cli.redeploys import Redeploys
 from cli.stories_on_s3 import JOB_ID, NO_MARGINS, S3Story
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.adapters.files.state_files import LocalStateFiles
+from orphangc.adapters.files.state_files import LocalStateFiles, cannot_lock
 from orphangc.adapters.open import open_state_files
 from orphangc.app.render.advice import LIFT_HALT, condition_advice
 from orphangc.app.runner import lineages
@@ -225,6 +225,21 @@ def test_undelete_puts_it_back(chain) -> None:
     assert run("undelete", out).code == 4, "nothing is left to put back"
     kept = chain.expire("--ended-for", "0", "--keep-last", "3").json["expiry"]["lineages"]
     assert {each["action"] for each in kept[0]["checkpoints"]} == {"keep"}, "its age begins again"
+
+
+def test_undelete_puts_it_back_where_a_store_takes_no_conditions(chain, monkeypatch) -> None:
+    """Some refuse to create an object only once; none is there, as a look before has shown."""
+    out, create = expire(chain), LocalStateFiles.create
+
+    def conditional(self, name: str, data: bytes) -> bool:
+        if str(self.location) == str(chain.bed.root):
+            raise cannot_lock(self.location, "NotImplemented")
+        return create(self, name, data)
+
+    monkeypatch.setattr(LocalStateFiles, "create", conditional)
+    ran = run("undelete", out)
+    assert (ran.code, ran.json["counts"]) == (0, {"restored": 3})
+    assert chain.names() == ALL
 
 
 def test_an_undelete_that_lost_its_lock_puts_nothing_more_back(chain, monkeypatch) -> None:
