@@ -28,7 +28,7 @@ _ABSENT = {errno.ENOENT, errno.ENAMETOOLONG}
 """Errors that say that nothing has a name: each part of a key is opened alone."""
 _NO_EMPTY_FOLDER = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ELOOP}
 _LINKS_WITHOUT_FOLDERS = 2
-_TRIES = 3
+_ATTEMPTS = 3
 _ESCAPED = "its name is shown escaped, for it is no UTF-8: rename it, if it is still there"
 
 
@@ -304,7 +304,7 @@ class LocalStorage(Storage):
         """Raise ``StorageUnreachableError`` if a folder lists what cannot be found in it."""
         place = self._place(escaped(key))
         try:
-            for _ in range(_TRIES):  # Flink may make it again meanwhile
+            for _ in range(_ATTEMPTS):  # Flink may make it again meanwhile
                 with self._parent(key) as (handle, name):
                     if not _is_unfound(name, handle, is_folder=is_folder):
                         return
