@@ -163,6 +163,17 @@ def test_encoded_keys_are_decoded_once(stub, is_fast):
     assert found == ["a b", "c+d", "e%25", "f/g/", "é", "\\xff"]
 
 
+@pytest.mark.parametrize("key", ["a%FF/_metadata", "b/old_metadata%FE", "chk-1/x%FF"])
+def test_a_checkpoint_whose_name_is_no_utf_8_is_an_error(stub, key):
+    """No request can name it, and what is read by the name that it is shown by is another one."""
+    answer = page(["a%5Cxff/_metadata", "z%FF", key])
+    stub.answer = lambda _: Answer(
+        answer.body.replace("<IsT", "<EncodingType>url</EncodingType><IsT")
+    )
+    with pytest.raises(StorageUnreachableError, match="may be a checkpoint"):
+        listed(open_storage(f"s3://{BUCKET}"))
+
+
 def test_both_readers_agree_on_a_real_listing(filled_place):
     """Several pages, from a server that is not of our making."""
     if not filled_place.uri.startswith("s3:"):

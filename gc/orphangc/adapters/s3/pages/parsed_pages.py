@@ -11,6 +11,8 @@ from urllib.parse import unquote_to_bytes
 import pyarrow as pa
 from botocore.parsers import ResponseParserError, ResponseParserFactory
 
+from flinkstate.places.checkpoint_names import may_be_metadata
+from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.s3.pages.list_requests import UnreadablePageError
 from orphangc.adapters.s3.pages.page_parser import Page
 from orphangc.core.times.instants import from_iso
@@ -38,7 +40,10 @@ _PARSERS.set_parser_defaults(timestamp_parser=_instant)
 
 
 def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
-    """Return a page; ``UnreadablePageError`` if it is none, not whole, or of other keys."""
+    """Return a page; ``UnreadablePageError`` if it is none, not whole, or of other keys.
+
+    ``RequestError`` if a checkpoint in it has a name that no request can have.
+    """
     try:
         answer = _PARSERS.create_parser("rest-xml").parse(
             {"status_code": 200, "headers": {}, "body": body}, shape
@@ -61,6 +66,7 @@ def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Pag
         raise UnreadablePageError(f"the listing of {prefix!r} has keys from elsewhere")
     if answer.get("KeyCount", 0) > len(keys) + len(folders):
         raise UnreadablePageError("the listing has a page with fewer keys than it says")
+    _check_names(keys)
     keys = [key[len(root.encode()) :] for key in keys]
     token = answer.get("NextContinuationToken")
     if not isinstance(token, str | None):
@@ -72,6 +78,14 @@ def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Pag
         is_truncated=_flag(body),
         token=token,
     )
+
+
+def _check_names(keys: Sequence[bytes]) -> None:
+    """Raise ``RequestError`` if a checkpoint has a name that no request can have."""
+    for key in keys:
+        text = _text(key)
+        if text.encode() != key and may_be_metadata(text):
+            raise RequestError(f"{text!r} may be a checkpoint, and is no UTF-8: rename it")
 
 
 def _flag(body: bytes) -> bool:
