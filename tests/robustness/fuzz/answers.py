@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from orphangc.adapters.s3.pages.list_requests import UnreadablePageError
+from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.s3.pages.page_parser import read_page
 from orphangc.adapters.s3.pages.parsed_pages import parse_page
 from orphangc.core.cluster.kubernetes_json import KINDS, kubernetes_facts
@@ -131,5 +131,5 @@ TARGETS = (
         "config map", mutated_values(CONFIG_MAPS), check_config_map, (RegistryUnavailableError,)
     ),
     Target("nodes", nodes, lambda paths, _: zookeeper_facts("u", "e", paths) and None, ()),
-    Target("page", mutated(list(PAGES.values())), check_page, (UnreadablePageError,)),
+    Target("page", mutated(list(PAGES.values())), check_page, (RequestError,)),
 )
