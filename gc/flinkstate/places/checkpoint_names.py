@@ -27,7 +27,7 @@ CHECKPOINT_FOLDER = "(?:chk-[0-9]+|savepoint-[0-9a-f]{6}-[0-9a-f]{12})"
 BY_A_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 """Pattern of the end of the name of any other file in them."""
 
-_IS_OF_CHECKPOINT = re.compile(f"(?:^|/){CHECKPOINT_FOLDER}$")
+_IS_OF_CHECKPOINT = re.compile(f"(?:^|/){CHECKPOINT_FOLDER}(?:/|$)")
 _IS_BY_A_UUID = re.compile(BY_A_UUID)
 _AREAS = {"shared", "taskowned"}
 _JOB_ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
@@ -40,8 +40,9 @@ def may_be_metadata(key: str) -> bool:
 
     Flink restores from a file of any name, so one that a person renamed or copied, as
     ``metadata`` or ``old_metadata.bak``, is as much a checkpoint; and so is any name in the folder
-    of a checkpoint, where Flink names each other file by a UUID. One that is still being written
-    is none, and neither is what Iceberg or Athena writes, or an expiry as its copy.
+    of a checkpoint or below it, where Flink names each other file by a UUID and makes no folder.
+    One that is still being written is none, and neither is what Iceberg or Athena writes, or an
+    expiry as its copy.
     """
     folder, _, name = key.rpartition("/")
     if not name or _STAGING in name:

@@ -174,14 +174,16 @@ def test_r33_a_metadata_that_was_removed_by_hand_comes_back_from_a_backup(undecl
     must_be_there(named)
 
 
+@pytest.mark.parametrize("name", ["set-aside", "set/aside"])
 @pytest.mark.answered_by("strange_names_in_savepoints + metadata_of_another_name")
-def test_r33_a_metadata_that_was_renamed_gets_its_name_again(undeclared) -> None:
+def test_r33_a_metadata_that_was_renamed_gets_its_name_again(undeclared, name) -> None:
     """Flink gives no file of a savepoint such a name: a person was there."""
     story, folder = with_savepoints(undeclared)
     named = a_second_savepoint(folder)
-    (folder / "_metadata").rename(folder / "set-aside")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / "_metadata").rename(folder / name)
     collected_while_it_runs(story, 8)
-    (folder / "set-aside").rename(folder / "_metadata")
+    (folder / name).rename(folder / "_metadata")
     must_be_there(named)
 
 

@@ -67,7 +67,10 @@ def test_a_copied_checkpoint_of_any_folder_keeps_its_files(story) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["chk-8/_metadata.orig", "b/_metadata-9", "chk-9/old_metadata", "b/metadata", "9.metadata"],
+    [
+        *("chk-8/_metadata.orig", "b/_metadata-9", "chk-9/old_metadata", "b/metadata"),
+        *("9.metadata", "chk-9/old/m", "chk-9/a/b/9"),
+    ],
 )
 @pytest.mark.answered_by("metadata_of_another_name")
 def test_a_metadata_that_a_person_set_aside_keeps_its_files(story, name) -> None:
@@ -391,12 +394,13 @@ def test_r43_what_a_job_that_stores_elsewhere_by_now_begins_with_stays(
     must_be_there(origin)
 
 
-@pytest.mark.parametrize("name", ["old_metadata", "metadata.bak", "1"])
+@pytest.mark.parametrize("name", ["old_metadata", "metadata.bak", "1", "old/1"])
 @pytest.mark.answered_by("metadata_of_another_name")
 def test_a_metadata_that_was_renamed_in_its_place_keeps_its_files(undeclared, name) -> None:
     """A person gave it a name of their own while the job ran on, which subsumed its checkpoint."""
     story, folder = undeclared, undeclared.job.folder / "chk-7"
     own, shared = write(folder / UUID_1, b"state", 20 * DAY), story.job.shared()
+    (folder / name).parent.mkdir(exist_ok=True)
     story.job.checkpoint(7, *story.live, shared, own).rename(folder / name)
     story.job.checkpoint(8, *story.live, age=19 * DAY)
     of_areas.collected_while_it_runs(story, 8)

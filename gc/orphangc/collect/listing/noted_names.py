@@ -36,7 +36,7 @@ class NotedNames:
 
 def metadata_objects(batch: pa.RecordBatch) -> list[StoredObject]:
     """Return the objects of a batch of a listing that may be a ``_metadata``; folders are none."""
-    pattern = f"{METADATA_WORD}|{CHECKPOINT_FOLDER}/[^/]+$"
+    pattern = f"{METADATA_WORD}|{CHECKPOINT_FOLDER}/"
     holds = pc.match_substring_regex(batch.column("key"), pattern)
     if not pc.any(holds).as_py():
         return []

@@ -50,9 +50,15 @@ def test_what_flink_names_no_file_of_a_checkpoint_counts():
     """A person renamed it; of names with a UUID none is, unless it begins as ``_metadata`` does."""
     folders = ("chk-1", f"{7:032x}/chk-20", "savepoint-5b846b-dbd947798ec2")
     keys = [f"{each}/{name}" for each in folders for name in ("old", "old_metadata", "a.bak")]
-    keys.append(f"chk-1/_metadata-{UUID}")
+    keys += [f"chk-1/_metadata-{UUID}", "chk-1/a/b"]
     others = [f"{each}/{name}" for each in folders for name in (UUID, f"9_{UUID}", f".x.{UUID}")]
-    others += [f"chk-1/._metadata.inprogress.{UUID}", "chk-1/", "chk-1/a/b", "chk-x/old", "c/old"]
+    others += [
+        f"chk-1/._metadata.inprogress.{UUID}",
+        "chk-1/",
+        f"chk-1/a/{UUID}",
+        "chk-x/old",
+        "c/old",
+    ]
     found = metadata_objects(listing([*keys, *others]))
     assert [each.key for each in found] == keys
 
