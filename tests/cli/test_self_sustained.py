@@ -954,6 +954,21 @@ def test_a_checkpoint_that_flink_reports_elsewhere_is_read(bed) -> None:
         assert (code, told["unknown"][0]["uri"]) == (4, torn)
 
 
+def test_a_mount_point_without_its_mount_leaves_the_users_unknown(bed) -> None:
+    """A cluster keeps checkpoints there, and one of them may name the snapshot's files."""
+    job, place = bed.job(), write(bed.folder / "team-b" / "ck" / "NOT-MOUNTED", b"", DAY).parent
+    snapshot = job.checkpoint(5, job.shared()).parent
+    option = {"key": "execution.checkpointing.dir", "value": f"file://{place}"}
+    routes = flink(job, completed=5) | {"/jobs": as_json({"jobs": []})}
+    with RestServer(routes | {"/jobmanager/config": as_json([option])}) as server:
+        asked_for = (snapshot, bed.root, "--closed-world", *OVER, "--flink-rest", server.url)
+        code, told = users(*asked_for)
+        assert (code, told["has_users"], told["confirmed"]) == (4, None, False)
+        assert [each["uri"] for each in told["unknown"]] == [str(place)]
+        code, told = users(*asked_for, "--empty-root", place)
+        assert (code, told["statement"]) == (0, "nobody needs it")
+
+
 @pytest.mark.parametrize(
     ("path", "said"), [(None, "from where"), ("savepoints/gone", "was not read")]
 )

@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from flinkstate.places.locations import Location
 from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
-from orphangc.collect.observe.reported import places_in_answers
+from orphangc.collect.observe.reported import homes_in_answers, places_in_answers
 from orphangc.collect.observe.storage_search import FoundInStorage, StorageSearch
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
@@ -41,11 +41,16 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotWorld:
-    """What the storage roots and the storages around them hold, and what Flink says of it."""
+    """What the storage roots and the storages around them hold, and what Flink says of it.
+
+    Attributes:
+        absent: Places of checkpoints that answers name, and that are not there.
+    """
 
     bases: Sequence[Location]
     parts: Sequence[CheckpointsRead]
     storages: Sequence[FoundInStorage]
+    absent: Sequence[FoundInStorage]
     before: Sequence[ClusterFacts]
     after: Sequence[ClusterFacts]
     held: Sequence[HaFacts]
@@ -132,10 +137,12 @@ def read_world(
             for folder, stored in part.scan.metadata.items()
         },
     )
+    homes = homes_in_answers((*before, *after), (), settings, (*held_before, *held_after))
     return SnapshotWorld(
         bases=bases,
         parts=parts,
         storages=storages,
+        absent=search.absent(homes, storages, zip(bases, parts, strict=True)),
         before=before,
         after=after,
         held=(*held_before, *held_after),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import RenderableType
@@ -96,7 +97,8 @@ def _found(
     broken = [each for each in elsewhere if isinstance(each, UnreadableCheckpoint)]
     files = () if own.checkpoint is None else own.checkpoint.files.values()
     foreign = Foreign.of(ForeignKind.SNAPSHOT, own.place, [own.stored, *files])
-    return users_of(
+    absent = tuple((str(each.location), each.problem or "") for each in world.absent)
+    found = users_of(
         own,
         (*world.checkpoints, *(each for each in elsewhere if isinstance(each, Checkpoint))),
         [
@@ -120,6 +122,8 @@ def _found(
         remembered=memory.jobs,
         weighing=Weighing(open_storage),
     )
+    is_confirmed = found.is_confirmed and not absent
+    return replace(found, unknown=(*found.unknown, *absent), is_confirmed=is_confirmed)
 
 
 def _root_of(snapshot: str) -> str:
