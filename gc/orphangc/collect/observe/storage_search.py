@@ -258,7 +258,8 @@ class StorageSearch:
         Args:
             parts: Scans of the bases, by the place of each.
         """
-        wanted = {resolved(place): (place, by) for place, by in homes if place.scheme == "file"}
+        local = {place: by for place, by in homes if place.scheme == "file"}
+        wanted = {resolved(place): (place, by) for place, by in local.items()}
         bases = [(resolved(base), part.scan) for base, part in parts] if wanted else []
         traces = {base for base, _ in bases}
         traces |= {base.child(e) for base, s in bases for e in (*s.directories, *s.readable)}
