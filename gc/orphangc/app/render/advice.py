@@ -113,8 +113,7 @@ closed_world: It is not yet stated that all checkpoints are known
     --extra-root, then state with --closed-world that this is all there is.
 place_unreachable: A place that must be searched cannot be reached
     Make it reachable: its jobs may need files here. If it is another name of a place of these
-    settings, say so with --alias; if it is gone for good, take it out of the file, or state that
-    with --empty-root.
+    settings, say so with --alias; if it is gone for good, state that with --empty-root.
 discovery_unclear: A Flink deployment is not understood
     Correct the resource or file that is named, or say with discovery.alias what its path means;
     where nothing can be corrected any more, acknowledge it as the message says.
