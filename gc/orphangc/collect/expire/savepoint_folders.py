@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -32,7 +33,7 @@ OpenStorage = Callable[[Location], Storage]
 _Words = npt.NDArray[np.uint64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SavepointFolders:
     """What is known of the folders of one cycle's savepoints.
 
@@ -48,7 +49,7 @@ class SavepointFolders:
     sizes: Mapping[Location, int] = field(default_factory=dict)
     whole: frozenset[Location] = frozenset()
 
-    @property
+    @cached_property
     def collectable(self) -> frozenset[Location]:
         """Return the folders whose files may go."""
         return frozenset(self.sizes.keys() - self.obstacles.keys())
@@ -151,8 +152,10 @@ def named_by_others(
     for each in savepoints:
         if each.references and not files.are_of_one_group(*_uuids(each)):
             yield each.folder, "another checkpoint names files in its folder"
+    named = {place for other in others for place in other.files}
+    around = {each for place in named for each in place.upwards()}
     for each in savepoints:
-        if any(each.folder.contains(place) for other in others for place in other.files):
+        if each.folder in around:
             yield each.folder, "another checkpoint names files in its folder"
 
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from cli.helpers import metadata
-from flinkstate.places.locations import canonical
-from orphangc.collect.expire.savepoint_folders import savepoint_folders
+from flinkstate.places.locations import Location, canonical
+from orphangc.collect.expire.savepoint_folders import named_by_others, savepoint_folders
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint
@@ -18,6 +18,7 @@ from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.types import StoredObject
 from orphangc.errors import OrphanGcError
 from support.builders import T0, a_broken_root, a_snapshot
+from support.calls import calls_of
 from unit.flinkstate.metadata import by_hand
 
 PLACE = "s3://b/sp"
@@ -192,3 +193,19 @@ def test_what_no_checkpoint_that_was_read_names_keeps_the_savepoint_too(seen) ->
     """R6, R14: no checkpoint that was read names what a broken one or a pending one needs."""
     found = folders(SAVEPOINT, **seen)
     assert found.obstacles == {FOLDER: "another checkpoint names files in its folder"}
+
+
+def test_what_others_name_is_looked_at_once_however_many_savepoints_there_are() -> None:
+    def work(count: int) -> int:
+        own = [a_numbered(number) for number in range(count)]
+        elsewhere = canonical("s3://b/elsewhere")
+        others = [a_numbered(count + number, elsewhere) for number in range(count)]
+        return calls_of(lambda: [*named_by_others(own, [*own, *others])])
+
+    assert work(160) / 160 < 1.5 * work(40) / 40
+
+
+def a_numbered(number: int, place: Location = FOLDER.parent) -> Checkpoint:
+    folder = place.child(f"savepoint-aaaaaa-{number:012x}")
+    names = FileNames([f"00000000-0000-4000-8000-{number:012x}"])
+    return replace(SAVEPOINT, folder=folder, files={folder.child("shared"): names})
