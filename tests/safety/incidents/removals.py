@@ -29,7 +29,13 @@ from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle, discovery
 from orphangc.collect.decide import abandoned_savepoints, decide_listing, judged_cycle
 from orphangc.collect.dependencies import origins
-from orphangc.collect.expire import assemble_report, held_bytes, lineage_facts, savepoint_folders
+from orphangc.collect.expire import (
+    assemble_report,
+    held_bytes,
+    held_checkpoints,
+    lineage_facts,
+    savepoint_folders,
+)
 from orphangc.collect.listing import noted_names
 from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
@@ -588,7 +594,7 @@ def _origins_before_a_failover(patch: _Patch) -> None:
 
 def _origins_in_configurations(patch: _Patch) -> None:
     """Forget what the configurations of clusters restore a job from (R43)."""
-    patch.setattr(lineage_facts, "named_by_configurations", lambda *_: ())
+    patch.setattr(held_checkpoints, "named_by_configurations", lambda *_: ())
 
 
 def _losses_that_concern_no_job_here(patch: _Patch) -> None:
@@ -663,7 +669,7 @@ def _uses_of_ha_metadata(patch: _Patch) -> None:
     def recovers(job):
         return any(job.ids_after.intersection(hold.retained_ids) for hold in job.held_after)
 
-    for each in (origins, lineage_facts):
+    for each in (origins, held_checkpoints, lineage_facts):
         patch.setattr(each, "recovers", recovers)
 
 

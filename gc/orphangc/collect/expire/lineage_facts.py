@@ -7,17 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from flinkstate.files.paths import meet, spellings
-from flinkstate.places.locations import Location, canonical, places_of
+from flinkstate.places.locations import Location, canonical
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.dependencies.origins import (
-    OriginFacts,
-    hidden_origins,
-    recovers,
-    shown_origins,
-)
+from orphangc.collect.dependencies.origins import hidden_origins, recovers
+from orphangc.collect.expire.held_checkpoints import CheckpointHolds, holds_of
 from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFolders
-from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
 from orphangc.core.cluster.job_facts import shows_no_origin
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.decision.judge import Judgement
@@ -341,79 +335,3 @@ def _is_collectable(checkpoint: Checkpoint, base: Location, savepoints: Savepoin
     if not base.contains(checkpoint.folder):
         return False
     return all(base.contains(folder) for folder in checkpoint.files)
-
-
-# --- what must not expire whatever a policy says: pins, retained checkpoints, origins (R43)
-
-
-_Hold = tuple[str, str]
-"""Kind of a hold, and what holds, for people."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointHolds:
-    """Places that something names, whatever links and mounts it spells them by.
-
-    Attributes:
-        exact: Holds of one checkpoint, by each name of its folder.
-        around: Every name of each pinned place, with everything below it.
-    """
-
-    exact: dict[Location, set[_Hold]]
-    around: dict[Location, frozenset[Location]]
-
-    def of(self, folder: Location) -> Iterator[_Hold]:
-        """Yield what holds the checkpoint in a folder."""
-        names = spellings(folder)
-        yield from sorted({hold for name in names for hold in self.exact.get(name, ())})
-        for pin, around in self.around.items():
-            if meet(around, names):
-                yield "pin", str(pin)
-
-
-def holds_of(
-    cycle: Cycle, facts: OriginFacts, *, self_sustained: Collection[str]
-) -> CheckpointHolds:
-    """Return everything that holds a checkpoint.
-
-    Args:
-        self_sustained: Keys of the jobs that need no file that is not their own.
-    """
-    settings, over = cycle.seen.settings, facts.over
-    free = {
-        key
-        for key, job in facts.jobs.items()
-        if key in over or (key in self_sustained and recovers(job))
-    }
-    seen = cycle.seen
-    configured = named_by_configurations((*seen.before, *seen.after), settings)
-    exact: dict[Location, set[_Hold]] = {}
-    for place, kind, by in (
-        *((place, "resource", by) for place, by in named_by_resources(seen.ha, settings)),
-        *((place, "named_by", by) for place, by in configured),
-        *_registered(cycle),
-        *_shown_by_flink(cycle, over),
-        *((at, "restored_by", by) for at, by in shown_origins(facts, free)),
-    ):
-        for name in spellings(place):
-            exact.setdefault(name, set()).add((kind, by))
-    return CheckpointHolds(exact=exact, around={each: spellings(each) for each in settings.pins})
-
-
-_Held = tuple[Location, str, str]
-
-
-def _registered(cycle: Cycle) -> Iterator[_Held]:
-    for snapshot in cycle.seen.snapshots:
-        for place in places_of(snapshot.checkpoint_paths, cycle.seen.settings.aliases):
-            yield place, "registry", snapshot.job_id
-
-
-def _shown_by_flink(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
-    """Yield the checkpoints that clusters show of jobs that are not over."""
-    for key, job in cycle.known.jobs.items():
-        if key in over:
-            continue
-        paths = [each.external_path for facts in job.facts for each in facts.checkpoints]
-        for place in places_of(paths, cycle.seen.settings.aliases):
-            yield place, "job", job.job_id
