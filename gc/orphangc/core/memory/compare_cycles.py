@@ -12,6 +12,7 @@ from datetime import datetime
 
 from flinkstate.places.locations import is_within
 from flinkstate.text.shown_text import some
+from orphangc.core.groups import sets_of
 from orphangc.core.lineage.continuation import remembered_lineage
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.job_lives import is_over, jobs_after, proves_end
@@ -205,9 +206,10 @@ class _After:
 
     def clusters(self) -> Iterator[RememberedCluster]:
         """Yield the clusters that answer, and the silent ones that are missed or declared away."""
+        alive = sets_of((each.by, each.job_id) for each in self.sighting.jobs if each.is_alive)
         for uri, answers in sorted(self.sighting.clusters.items()):
             if answers:
-                own = {e.job_id for e in self.sighting.jobs if e.by == uri and e.is_alive}
+                own = alive.get(uri, set())
                 yield RememberedCluster(
                     uri=uri,
                     answered_at=self.sighting.at,

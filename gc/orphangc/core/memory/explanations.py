@@ -13,12 +13,14 @@ from orphangc.core.groups import grouped, reached, sets_of
 from orphangc.core.lineage.continuation import ContinuationSource
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
+    DIGITS,
     SavepointMakers,
     fitting,
     is_flink_rest,
     is_over,
     proves_end,
     savepoint_may_be_of,
+    savepoint_prefix,
 )
 from orphangc.core.memory.remembered import (
     RememberedCheckpoint,
@@ -66,6 +68,8 @@ class Explanations:
         jobs: All records of a job, with the facts of this cycle, by job id.
         claimers: Directories of the jobs that were restored from a checkpoint, by checkpoint, each
             with the start of its job's run.
+        claimed_in: The same checkpoints by their directory.
+        named_after: And those that are savepoints, by the digits of a job id in their names.
         heirs: The same directories by that of the checkpoint.
         starters: Witnesses of the jobs that were restored from a checkpoint, by checkpoint.
         shown: Directories that contain checkpoints now.
@@ -80,6 +84,8 @@ class Explanations:
     sighting: Sighting
     jobs: Mapping[str, tuple[RememberedJob, ...]]
     claimers: Mapping[str, Mapping[str, datetime]]
+    claimed_in: Mapping[str, Sequence[str]]
+    named_after: Mapping[str, Sequence[str]]
     heirs: Mapping[str, set[str]]
     starters: Mapping[str, set[str]]
     makers: SavepointMakers
@@ -108,6 +114,8 @@ class Explanations:
         return cls(
             sighting=sighting,
             claimers=claimers,
+            claimed_in=grouped(claimers, lambda uri: uri.rpartition("/")[0]),
+            named_after=grouped(claimers, savepoint_prefix),
             heirs=sets_of(heirs),
             starters=sets_of((uri, each.by) for each in cycles.jobs for uri in each.restored),
             makers=SavepointMakers.of(cycles.jobs, all_seen),
@@ -243,9 +251,8 @@ class Explanations:
             return False
         newer = (
             uri
-            for uri in self.claimers
-            if uri.rpartition("/")[0] == directory.uri
-            and (checkpoint_id_of(uri.rpartition("/")[2]) or -1) > directory.newest_id
+            for uri in self.claimed_in.get(directory.uri, ())
+            if (checkpoint_id_of(uri.rpartition("/")[2]) or -1) > directory.newest_id
         )
         return any(self.is_taken(uri, directory.uri, since) for uri in newer)
 
@@ -262,7 +269,8 @@ class Explanations:
         )
 
     def _savepoints_of(self, job_id: str) -> set[str]:
-        found = (uri for uri in self.claimers if savepoint_may_be_of(uri, job_id))
+        named = self.named_after.get(job_id[:DIGITS], ())
+        found = (uri for uri in named if savepoint_may_be_of(uri, job_id))
         return {uri for uri in found if self.makers.maker(uri, self.starters[uri]) == job_id}
 
     def _heirs(self, origins: Collection[str], since: datetime) -> set[str]:

@@ -264,15 +264,18 @@ def _reports_after(cycles: SeenCycles, why: Explanations) -> tuple[RememberedRep
         )
         if not why.is_report_found(report):
             records[seen.directory] = report
-    return tuple(_settled(records[uri], cycles, why) for uri in sorted(records))
+    witnesses = {each.subject: each for each in cycles.jobs}
+    found = ((e, witnesses.get((e.job_id, e.named_by))) for _, e in sorted(records.items()))
+    return tuple(_settled(each, witness, cycles, why) for each, witness in found)
 
 
-def _settled(report: RememberedReport, cycles: SeenCycles, why: Explanations) -> RememberedReport:
+def _settled(
+    report: RememberedReport, witness: RememberedJob | None, cycles: SeenCycles, why: Explanations
+) -> RememberedReport:
     """Return the report, resolved if it is there or subsumed, or Flink deleted it at the end."""
     if report.resolved_at is not None:
         return report
-    witness = [e for e in cycles.jobs if e.subject == (report.job_id, report.named_by)]
-    has_finished = any(is_over(each) and each.ended_as == ("FINISHED",) for each in witness)
+    has_finished = witness and is_over(witness) and witness.ended_as == ("FINISHED",)
     if not has_finished and not why.is_report_found(report):
         return report
     return report.model_copy(update={"resolved_at": cycles.sighting.at})
