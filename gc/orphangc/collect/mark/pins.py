@@ -82,7 +82,7 @@ class PinnedPass(ListingPass[UuidSet]):
         columns = rows.columns
         keys = columns.batch.column("key")
         is_pinned = np.zeros(len(keys), np.bool_)
-        for place in self.places:
+        for place in self._among(keys):
             below = pa.compute.starts_with(keys, f"{place}/" if place else "")
             is_pinned |= np.asarray(
                 pa.compute.or_(below, pa.compute.equal(keys, place)).to_numpy(zero_copy_only=False),
@@ -90,6 +90,13 @@ class PinnedPass(ListingPass[UuidSet]):
             )
         chosen = is_pinned & columns.has_uuid
         found.extend(columns.hi[chosen], columns.lo[chosen])
+
+    def _among(self, keys: pa.Array) -> list[str]:
+        """Return the places that may be around some keys: a page in order has those of few jobs."""
+        ends = pa.compute.min_max(keys).as_py()
+        first, last = ends["min"] or "", ends["max"] or ""
+        after_slash = chr(ord("/") + 1)
+        return [e for e in self.places if not e or (e <= last and e + after_slash > first)]
 
     def together(self, found: Iterable[UuidSet]) -> UuidSet:
         """See ``ListingPass``."""
