@@ -189,7 +189,7 @@ OWN_ROWS = {
     "adapters.spark.work_folder": "the driver has their digests from the executors",
 }
 BY_OTHERS = {
-    "app.render.sentences.verdict_words": "shows times of an explanation, made from a plan",
+    "app.render.reason_groups": "shows times of an explanation, made from a plan",
     "collect.decide.assemble_plan": "shows the oldest of times that are columns of a listing",
     "collect.mark.survey": "the same",
     "adapters.spark.passes": "reads what its own tasks listed, by the helper of the spool",

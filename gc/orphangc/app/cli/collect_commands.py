@@ -46,8 +46,8 @@ def plan(
     if is_json(output):
         print_json(made.model_dump(mode="json"))
     else:
+        from orphangc.app.render.next_steps import after_plan
         from orphangc.app.render.plan.plan_tables import plan_tables
-        from orphangc.app.render.sentences.next_steps import after_plan
 
         print_tables(plan_tables(made, planned.breakdown))
         print_steps(after_plan(made, out, due_at(checked)))
@@ -107,8 +107,8 @@ def sweep(
     output: o.OutputOption = None,
 ) -> None:
     """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""
+    from orphangc.app.render.next_steps import after_sweep
     from orphangc.app.render.plan.plan_tables import outcome_tables
-    from orphangc.app.render.sentences.next_steps import after_sweep
     from orphangc.app.render.shown_names import JobNames
     from orphangc.app.runner.sweep_plan import sweep_plan
     from orphangc.app.wiring.clock import now
@@ -145,7 +145,7 @@ def _outcome_stamp(path: Path) -> int | None:
 
 def _what_a_sweep_left(path: Path, before: int | None) -> str:
     from orphangc.adapters.rows.outcome_files import read_outcome
-    from orphangc.app.render.sentences.next_steps import deleted_objects
+    from orphangc.app.render.next_steps import deleted_objects
 
     if _outcome_stamp(path) == before:
         return "nothing was deleted; the same command begins again"
@@ -173,7 +173,7 @@ def explain(
 ) -> None:
     """Explain an object's verdict: its scheme, every bound, every checkpoint that names it."""
     from orphangc.app.commands.operate.explain import explain_key
-    from orphangc.app.render.sentences.verdict_words import explanation_lines
+    from orphangc.app.render.reason_groups import explanation_lines
     from orphangc.app.render.text_table import as_text
 
     document = explain_key(key, plan_folder=plan, root=root, config=config, values=settings)

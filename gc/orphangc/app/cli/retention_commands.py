@@ -72,8 +72,8 @@ def expire(
     what Flink itself was to delete.
     """
     from orphangc.app.config.validate import policy_from, settings_from
+    from orphangc.app.render.next_steps import after_expire
     from orphangc.app.render.retention.lineage_tables import expiry_tables
-    from orphangc.app.render.sentences.next_steps import after_expire
     from orphangc.app.runner.lineages import make_expiry
 
     stated, checked = policy_from(policy), settings_from({"root": root, **settings})

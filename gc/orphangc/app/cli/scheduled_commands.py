@@ -37,7 +37,7 @@ def run(
     if is_json(output):
         print_json([record.model_dump(mode="json") for record in records])
     else:
-        from orphangc.app.render.sentences.next_steps import after_run
+        from orphangc.app.render.next_steps import after_run
         from orphangc.app.wiring.compose import is_versioned
 
         print_tables(run_root.record_tables(records))

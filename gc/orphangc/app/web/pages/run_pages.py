@@ -18,9 +18,8 @@ from pydantic import ValidationError
 from flinkstate.places.locations import canonical
 from flinkstate.text.redaction import redacted
 from flinkstate.text.shown_text import visible
-from orphangc.app.render.reason_groups import REASONS
+from orphangc.app.render.reason_groups import REASONS, headline_of
 from orphangc.app.render.retention.lineage_picture import LineagePicture, drawn
-from orphangc.app.render.sentences.verdict_words import headline_of
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.web.jobs_and_runs import FoundRun
 from orphangc.app.web.problem_documents import problem

@@ -1,1 +1,0 @@
-"""What a person reads in sentences: verdicts, and what comes next."""
