@@ -149,7 +149,7 @@ def fake_clock(monkeypatch: Any) -> Iterator[Clock]:
         "orphangc.adapters.files.local_storage.store_time", lambda *_: clock.store_time
     )
     modules = ("runner.run_root", "runner.make_plan", "runner.sweep_plan")
-    for module in (*modules, "wiring.compose", "wiring.searched_places", "wiring.sharing"):
+    for module in (*modules, "wiring.compose", "wiring.searched_places"):
         monkeypatch.setattr(f"orphangc.app.{module}.now", clock)
     yield clock
 

@@ -387,8 +387,9 @@ def _read(
         raise RefusedError(f"{file}: {err}; nothing was planned", guard=Guard.REGISTRY) from err
 
 
-shared_checkpoints = partial(SharedCheckpoints, now)
-"""Room for the checkpoints of one pass over a configuration file; none is read yet."""
+def shared_checkpoints() -> SharedCheckpoints:
+    """Return room for the checkpoints of one pass over a configuration file; none is read yet."""
+    return SharedCheckpoints(now)
 
 
 @dataclass(frozen=True, slots=True)
