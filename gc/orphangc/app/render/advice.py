@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orphangc.app.console.text import entries
-from orphangc.core.model.codes import NOT_FOLLOWED, Guard
+from orphangc.core.model.codes import NOT_FOLLOWED, Condition, Guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,17 @@ class Advice:
     waits: bool = False
 
 
-def _advice(table: str) -> Mapping[str, Advice]:
-    return {e.code: Advice(e.title, e.text, waits=e.mark == "waits") for e in entries(table)}
+def _advice(table: str, codes: Iterable[str] = ()) -> Mapping[str, Advice]:
+    """Return the advice in a table; it has each of some codes, and no other, if they are given."""
+    found = {e.code: Advice(e.title, e.text, waits=e.mark == "waits") for e in entries(table)}
+    wrong = {*codes} ^ found.keys() if codes else ()
+    if wrong:
+        raise ValueError(f"advice is there for what is no code, or lacks: {sorted(wrong)}")
+    return found
 
 
-GUARDS = _advice("""\
+GUARDS = _advice(
+    """\
 unreadable_root: A checkpoint cannot be read
     Give this program the right to read it, if it may be whole. Repair a broken checkpoint (bring an
     archived object back), or remove it; if it must stay, name its exact bytes with
@@ -91,7 +97,9 @@ registry: Registry snapshots are missing, stale or contradict each other
 dependent_job: Kept because another job may need it
     Resolve what stops the other job first: it was restored from this directory and still needs
     files in it.
-""")
+""",
+    Guard,
+)
 """Advice for each guard. A refused job keeps every file."""
 
 LINK = Advice(
@@ -107,7 +115,8 @@ LIFT_HALT = (
 )
 """What lifts a halt, wherever one is spoken of."""
 
-CONDITIONS = _advice(f"""\
+CONDITIONS = _advice(
+    f"""\
 closed_world: It is not yet stated that all checkpoints are known
     Give every savepoint folder and every other storage whose checkpoints may refer here with
     --extra-root, then state with --closed-world that this is all there is.
@@ -191,12 +200,15 @@ max_delete_share: Suspiciously large part of a job would go
     alone.
 max_deletes: More would go than is allowed at once
     Look at the orphans; if the number is right, raise --max-deletes for this one plan.
-""")
+""",
+    Condition,
+)
 """Advice for each condition. The plan of a blocked job is a report; ``sweep`` deletes nothing of
 it.
 """
 
-TROUBLES = _advice("""\
+TROUBLES = _advice(
+    """\
 not_ready: The daemon is not ready
     Look at the log of the daemon; /readyz says the same as this.
 undiscovered: Discovery failed: new storage roots are not found
@@ -213,7 +225,8 @@ doubt: There is a doubt about a plan
     Check whether that is meant; if it is, nothing is to do.
 stopped: A sweep ended early
     If the reason has passed nothing is to do: the next run goes on with what is left.
-""")
+"""
+)
 """Headline and advice of other problems, by a name of their own."""
 
 

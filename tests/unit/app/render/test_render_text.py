@@ -13,7 +13,14 @@ from flinkstate.places.locations import canonical
 from flinkstate.text.shown_text import human_bytes, visible
 from orphangc.adapters.files.translate import unreachable
 from orphangc.app.console.text import duration, id_ranges, share
-from orphangc.app.render.advice import CONDITIONS, GUARDS, LINK, condition_advice, guard_advice
+from orphangc.app.render.advice import (
+    CONDITIONS,
+    GUARDS,
+    LINK,
+    _advice,
+    condition_advice,
+    guard_advice,
+)
 from orphangc.app.render.plan.plan_html import render_html
 from orphangc.app.render.plan.plan_markdown import code, render_markdown
 from orphangc.app.render.plan.plan_tables import outcome_tables, plan_tables
@@ -234,6 +241,15 @@ def test_one_stop_names_all_jobs_that_it_stops_and_refusals_come_first():
     assert [stop.fate for stop in found] == [Fate.REFUSED, *[Fate.BLOCKED] * 4]
     (closed,) = [stop for stop in found if stop.code == "closed_world"]
     assert [each.name for each in closed.jobs] == [PAYMENTS, SESSIONS]
+
+
+@pytest.mark.parametrize("codes", [("one",), ("one", "two", "three")])
+def test_a_table_of_advice_has_each_code_and_no_other(codes):
+    """A slip in a code is found where the table is read, not where a person misses the advice."""
+    table = "one: Title\n    What to do.\ntwo (waits): Title\n    Nothing to do.\n"
+    assert [each.waits for each in _advice(table, ("one", "two")).values()] == [False, True]
+    with pytest.raises(ValueError, match="no code, or lacks"):
+        _advice(table, codes)
 
 
 @pytest.mark.parametrize("guard", list(Guard))
