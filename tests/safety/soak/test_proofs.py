@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.error import HTTPError
@@ -19,6 +18,7 @@ import pytest
 from bench import soaking
 from cli.helpers import DAY, Bed, now
 from cli.stories import a_snapshot_of, make_story
+from contracts.servers.stub import Answer, stub_server
 from integration.harness.flinkbed.waiting import wait_until
 from safety.soak import reference_tracker
 from safety.soak.bucket import witness
@@ -270,22 +270,6 @@ def test_what_is_no_file_of_flinks_is_strange_in_a_bucket_too(tmp_path: Path) ->
 # --------------------------------------------------------------------------- who removed it
 
 
-def _answers(status: int, body: bytes) -> type[BaseHTTPRequestHandler]:
-    class Answering(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    return Answering
-
-
 _BOTH = b"<Delete><Object><Key>a</Key></Object><Object><Key>b &amp; c</Key></Object></Delete>"
 _ONE_STAYS = b"<DeleteResult xmlns='x'><Error><Key>a</Key></Error></DeleteResult>"
 
@@ -306,18 +290,13 @@ def test_the_witness_before_a_bucket_sees_every_way_of_removing_an_object(  # no
     tmp_path: Path, request_line: str, body: bytes, status: int, answer: bytes, noted: list[str]
 ) -> None:
     """But for what the server does not grant."""
-    server = HTTPServer(("127.0.0.1", 0), _answers(status, answer))
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     (out := tmp_path / "removals").touch()
     verb, target = request_line.split(" ")
-    try:
-        with witness(f"http://127.0.0.1:{server.server_port}", out) as url:
-            asked = Request(url + target, data=body or None, method=verb)
-            with suppress(HTTPError), urlopen(asked) as given:
-                assert given.read() == answer
-    finally:
-        server.shutdown()
-        server.server_close()
+    with stub_server() as stub, witness(stub.url, out) as url:
+        stub.answer = lambda _: Answer(answer, status)
+        asked = Request(url + target, data=body or None, method=verb)
+        with suppress(HTTPError), urlopen(asked) as given:
+            assert given.read() == answer
     assert [line.partition("\t")[2] for line in out.read_text().splitlines()] == noted
 
 
