@@ -1,15 +1,11 @@
 """A registry snapshot of the plugin names no checkpoint whose files it may lack."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from integration.harness.flinkbed.distribution import compiled, jars, java_tool
 from integration.harness.flinkbed.fixtures import NEWEST, require_flink
-from integration.harness.flinkbed.plugin import PLUGIN
-from support import speed
+from integration.harness.flinkbed.plugin import run_probe
 
 PROBE = Path(__file__).parents[1] / "harness" / "flinkbed" / "java" / "SubsumptionProbe.java"
 
@@ -20,15 +16,7 @@ pytestmark = [pytest.mark.flink, pytest.mark.ci]
 def retained() -> dict[str, str]:
     """The ids that the exporter says are retained, by what Flink did while it read."""
     require_flink(NEWEST)
-    jar = compiled(NEWEST, PROBE, *sorted((PLUGIN / "src").rglob("*.java")))
-    path = os.pathsep.join(map(str, [jar, *jars(NEWEST)]))
-    done = subprocess.run(
-        [java_tool("java"), "-cp", path, "orphangc.flink.SubsumptionProbe"],
-        check=True,
-        stdout=subprocess.PIPE,
-        timeout=speed.command(),
-    )
-    return dict(line.split("\t") for line in done.stdout.decode().splitlines())
+    return dict(line.split("\t") for line in run_probe(NEWEST, PROBE).splitlines())
 
 
 @pytest.mark.parametrize(

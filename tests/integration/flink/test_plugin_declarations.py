@@ -2,8 +2,6 @@
 read, or does not name the operator, condemns no state.
 """
 
-import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from flinkstate.operator_ids import operator_id
-from integration.harness.flinkbed.distribution import compiled, jars, java_tool
 from integration.harness.flinkbed.fixtures import NEWEST, require_flink
-from integration.harness.flinkbed.plugin import PLUGIN
-from support import speed
+from integration.harness.flinkbed.plugin import run_probe
 from unit.flinkstate.commands.test_declarations_file import EXAMPLE, WRONG
 
 PROBE = Path(__file__).parents[1] / "harness" / "flinkbed" / "java" / "DeclarationsProbe.java"
@@ -79,7 +75,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Probed:
     files = {**files, folder / "absent": "absent", folder / "none": "none"}
     last = next(path for path, name in files.items() if name == "changed")
     order = [*(path for path in files if path != last), last]
-    said = [line.split("\t", 2) for line in _ask(order).splitlines()]
+    said = [line.split("\t", 2) for line in run_probe(NEWEST, PROBE, *order).splitlines()]
     names = {str(path): name for path, name in files.items()}
     verdicts: dict[str, list[str]] = {}
     for what, path, found in said:
@@ -88,19 +84,6 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Probed:
     (again,) = (found for what, _, found in said if what == "again")
     read = {names[path]: found for what, path, found in said if what == "read"}
     return Probed(read, verdicts, again)
-
-
-def _ask(files: list[Path]) -> str:
-    jar = compiled(NEWEST, PROBE, *sorted((PLUGIN / "src").rglob("*.java")))
-    path = os.pathsep.join(map(str, [jar, *jars(NEWEST)]))
-    command = [java_tool("java"), "-cp", path, "orphangc.flink.DeclarationsProbe"]
-    done = subprocess.run(
-        [*map(str, command), *map(str, files)],
-        check=True,
-        stdout=subprocess.PIPE,
-        timeout=speed.command(),
-    )
-    return done.stdout.decode()
 
 
 def does(probed: Probed, name: str) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """The real command line against one storage root, in this process or as one of its own."""
 
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 
 from cli.helpers import run
 from support import speed
+from support.processes import finished
 
 Answer = TypeVar("Answer")
 
@@ -70,10 +70,8 @@ def orphangc(*arguments: str | Path) -> Finished:
 
 def installed_orphangc(*arguments: str | Path) -> Finished:
     """Run the installed command to its end, as a process of its own."""
-    command = [str(Path(sys.executable).with_name("orphangc")), *map(str, arguments)]
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=speed.command()
-    )
+    command = [Path(sys.executable).with_name("orphangc"), *arguments]
+    done = finished(command)
     return Finished(done.returncode, done.stdout, done.stderr)
 
 

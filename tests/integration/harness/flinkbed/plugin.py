@@ -1,10 +1,11 @@
 """The plugin's jar and a witness of the registry, built once per state of their sources."""
 
 import hashlib
+import os
 import sys
 from pathlib import Path
 
-from integration.harness.flinkbed.distribution import cache_folder, compiled, jars
+from integration.harness.flinkbed.distribution import cache_folder, compiled, jars, java_tool
 from support.processes import finished
 
 PLUGIN = Path(__file__).parents[4] / "deploy" / "flink-plugin"
@@ -31,6 +32,14 @@ def build_plugin(version: str, folder: Path) -> Path:
     command += ["--flink-lib", str(jars(version)[0].parent), "--out", str(folder)]
     done = finished(command, check=True)
     return Path(done.stdout.strip())
+
+
+def run_probe(version: str, probe: Path, *arguments: object) -> str:
+    """Return what a probe of the plugin's classes prints."""
+    jar = compiled(version, probe, *sorted((PLUGIN / "src").rglob("*.java")))
+    path = os.pathsep.join(map(str, [jar, *jars(version)]))
+    command = [java_tool("java"), "-cp", path, f"orphangc.flink.{probe.stem}"]
+    return finished([*command, *arguments], check=True).stdout
 
 
 def witness_jar(version: str) -> Path:

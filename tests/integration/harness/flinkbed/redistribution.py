@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import os
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -25,6 +24,7 @@ from flinkstate.values.handles import (
 from flinkstate.values.metadata_values import Metadata, Operator, Subtask
 from integration.harness.flinkbed.distribution import compiled, jars, java_tool
 from support import speed
+from support.processes import finished
 
 SOURCE = Path(__file__).parent / "java" / "Redistribution.java"
 TESTS = Path(__file__).parents[3]
@@ -50,14 +50,8 @@ def assigned(version: str, folders: Iterable[Path]) -> list[Answers]:
     """Return what this release assigns, checkpoint by checkpoint."""
     classpath = os.pathsep.join(map(str, [compiled(version, SOURCE), *jars(version)]))
     command = [java_tool("java"), "-XX:TieredStopAtLevel=1", "-cp", classpath, SOURCE.stem]
-    done = subprocess.run(
-        [*command, *map(str, PARALLELISMS)],
-        input="".join(f"{folder}\n" for folder in folders),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=2 * speed.command(),
-    )
+    told = "".join(f"{folder}\n" for folder in folders)
+    done = finished([*command, *PARALLELISMS], input=told, timeout=2 * speed.command())
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
