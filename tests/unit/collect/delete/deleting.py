@@ -124,6 +124,24 @@ class Looks:
     before: Callable[[int], None] = lambda _: None
     looks: int = 0
 
+    def find(self, key: str, *, from_look: int) -> None:
+        """Let a checkpoint that completes before some look name a key."""
+
+        def named(look: int) -> None:
+            if look >= from_look:
+                self.named = {key}
+
+        self.before = named
+
+    def fail(self, error: Exception, *, from_look: int) -> None:
+        """Let some look, and each later one, raise."""
+
+        def failing(look: int) -> None:
+            if look >= from_look:
+                raise error
+
+        self.before = failing
+
     def check(self) -> Looks:
         halted = self.state.halted()
         if halted is not None:
@@ -155,6 +173,20 @@ class Scene:
         self.looks = Looks(self.state)
         self.limiter = RateLimiter(DeletionRate.of(self.rate, self.storage.batch_size))
 
+    @classmethod
+    def of(cls, keys: Iterable[str], behaviour: Behaviour = good, **more: object) -> Scene:
+        """Return a deletion in a storage that holds these keys, and behaves so."""
+        return cls(BadStorage.of(keys, behaviour, **more))
+
+    def fill_the_disk(self, part: str) -> None:
+        """Let no file be written whose name has a part."""
+
+        def full(verb: str, name: str) -> None:
+            if verb == "write" and part in name:
+                raise StorageUnreachableError("disk full")
+
+        self.files.before = full
+
     def delete(self, keys: Sequence[str], *, a_batch: int = 300) -> OrphanGcError | None:
         """Delete; return why it ended early."""
         parts = [keys[start : start + a_batch] for start in range(0, len(keys), a_batch)]
@@ -178,6 +210,11 @@ class Scene:
 
     def _record(self, rows: pa.RecordBatch) -> None:
         self.recorded += rows.to_pylist()
+
+    @property
+    def done(self) -> set[str]:
+        """Return the keys whose outcome says that they are gone by us."""
+        return {key for key, outcome in self.outcomes.items() if outcome == "done"}
 
     @property
     def outcomes(self) -> dict[str, str]:

@@ -49,7 +49,7 @@ def at_first(*first, then=DELETED):
 def test_everything_that_is_due_is_deleted_and_told_of_once(at_once) -> None:
     """In batches that the storage takes, whatever pieces the rows come in."""
     keys = keys_of(2_345)
-    scene = Scene(BadStorage.of(keys, at_once=at_once))
+    scene = Scene.of(keys, at_once=at_once)
     assert scene.delete(keys) is None
     assert scene.outcomes == dict.fromkeys(keys, "done")
     assert sorted(scene.storage.deleted) == keys
@@ -59,7 +59,7 @@ def test_everything_that_is_due_is_deleted_and_told_of_once(at_once) -> None:
 def test_a_batch_never_mixes_jobs() -> None:
     """What stops one of them must not find the other half deleted."""
     keys = keys_of(150) + keys_of(150, OTHER_JOB)
-    scene = Scene(BadStorage.of(keys))
+    scene = Scene.of(keys)
     scene.delete(keys)
     jobs = [{key.partition("/")[0] for key in request} for request in scene.storage.requests]
     assert jobs == [{JOB}, {OTHER_JOB}]
@@ -67,7 +67,7 @@ def test_a_batch_never_mixes_jobs() -> None:
 
 def test_nothing_due_is_no_look_and_no_request() -> None:
     """An empty plan costs nothing."""
-    scene = Scene(BadStorage.of([]))
+    scene = Scene.of([])
     assert scene.delete([]) is None
     assert (scene.looks.looks, scene.storage.requests, scene.recorded) == (0, [], [])
 
@@ -76,7 +76,7 @@ def test_nothing_due_is_no_look_and_no_request() -> None:
 def test_every_batch_is_looked_at_before_and_after(at_once) -> None:
     """R18, R22: and no look is older than the batch that it is for."""
     keys = keys_of(1_000)
-    scene = Scene(BadStorage.of(keys, at_once=at_once))
+    scene = Scene.of(keys, at_once=at_once)
     scene.delete(keys, a_batch=100)
     assert scene.looks.looks == 2 * len(scene.storage.requests) == 20
 
@@ -102,7 +102,7 @@ def test_each_batch_is_written_down_before_it_is_deleted(at_once) -> None:
 def test_what_the_journal_tells_can_be_read_again() -> None:
     """Times, numbers and nulls as they were."""
     keys = keys_of(2)
-    scene = Scene(BadStorage.of(keys))
+    scene = Scene.of(keys)
     scene.delete(keys)
     lines = scene.state.read_lines("run", "batch-000000").splitlines()
     row = json.loads(lines[0])
@@ -121,7 +121,7 @@ def test_what_the_journal_tells_can_be_read_again() -> None:
 def test_what_a_root_names_by_now_is_kept(at_once) -> None:
     """R18: a checkpoint completed since the cycle."""
     keys = keys_of(600)
-    scene = Scene(BadStorage.of(keys, at_once=at_once))
+    scene = Scene.of(keys, at_once=at_once)
     scene.looks.named = {keys[3], keys[599]}
     assert scene.delete(keys) is None
     assert {key for key, outcome in scene.outcomes.items() if outcome == "changed"} == {
@@ -136,31 +136,21 @@ def test_what_a_root_names_by_now_is_kept(at_once) -> None:
 def test_a_look_that_forbids_ends_everything(at_once, error) -> None:
     """What was not reached is planned: the next run decides anew."""
     keys = keys_of(2_000)
-    scene = Scene(BadStorage.of(keys, at_once=at_once))
-
-    def forbid(number: int) -> None:
-        if number >= 5:
-            raise error("no more")
-
-    scene.looks.before = forbid
+    scene = Scene.of(keys, at_once=at_once)
+    scene.looks.fail(error("no more"), from_look=5)
     stopped = scene.delete(keys, a_batch=100)
     assert isinstance(stopped, error)
     counts = Counter(scene.outcomes.values())
     assert counts["planned"] + counts["done"] == 2_000
-    assert set(scene.storage.deleted) == {k for k, o in scene.outcomes.items() if o == "done"}
+    assert set(scene.storage.deleted) == scene.done
     assert counts["done"] <= 200 * max(1, at_once)
 
 
 def test_a_root_that_names_what_was_just_deleted_halts_everything() -> None:
     """R22: a proof failed; nothing goes until a person has looked."""
     keys = keys_of(1_000)
-    scene = Scene(BadStorage.of(keys))
-
-    def name(number: int) -> None:
-        if number == 2:
-            scene.looks.named = {keys[5]}
-
-    scene.looks.before = name
+    scene = Scene.of(keys)
+    scene.looks.find(keys[5], from_look=2)
     stopped = scene.delete(keys, a_batch=100)
     assert isinstance(stopped, RefusedError)
     assert keys[5] in scene.state.halted()
@@ -170,13 +160,8 @@ def test_a_root_that_names_what_was_just_deleted_halts_everything() -> None:
 def test_a_look_after_that_fails_is_no_verdict_on_the_batch() -> None:
     """What was deleted is told; the look before the next batch stops."""
     keys = keys_of(200)
-    scene = Scene(BadStorage.of(keys))
-
-    def fail(number: int) -> None:
-        if number >= 2:
-            raise RefusedError("cannot read a root")
-
-    scene.looks.before = fail
+    scene = Scene.of(keys)
+    scene.looks.fail(RefusedError("cannot read a root"), from_look=2)
     assert isinstance(scene.delete(keys, a_batch=100), RefusedError)
     assert Counter(scene.outcomes.values()) == {"done": 100, "planned": 100}
 
@@ -184,13 +169,8 @@ def test_a_look_after_that_fails_is_no_verdict_on_the_batch() -> None:
 def test_a_journal_that_cannot_be_written_stops_before_the_request() -> None:
     """No deletion without a trace."""
     keys = keys_of(10)
-    scene = Scene(BadStorage.of(keys))
-
-    def full(verb: str, name: str) -> None:
-        if verb == "write" and "/batch-" in name:
-            raise StorageUnreachableError("disk full")
-
-    scene.files.before = full
+    scene = Scene.of(keys)
+    scene.fill_the_disk("/batch-")
     assert isinstance(scene.delete(keys), StorageUnreachableError)
     assert (scene.storage.requests, set(scene.outcomes.values())) == ([], {"planned"})
 
@@ -198,13 +178,8 @@ def test_a_journal_that_cannot_be_written_stops_before_the_request() -> None:
 def test_outcomes_that_cannot_be_written_down_are_told_all_the_same() -> None:
     """They were planned once, although they were gone."""
     keys = keys_of(200)
-    scene = Scene(BadStorage.of(keys))
-
-    def full(verb: str, name: str) -> None:
-        if verb == "write" and "-done" in name:
-            raise StorageUnreachableError("disk full")
-
-    scene.files.before = full
+    scene = Scene.of(keys)
+    scene.fill_the_disk("-done")
     assert isinstance(scene.delete(keys, a_batch=100), StorageUnreachableError)
     assert Counter(scene.outcomes.values()) == {"done": 100, "planned": 100}
     assert len(scene.storage.deleted) == 100
@@ -221,7 +196,7 @@ def test_keys_that_are_refused_for_now_are_asked_for_again(at_once) -> None:
     def sometimes(number, objects):
         return [REFUSED if number <= 6 and at % 3 else DELETED for at in range(len(objects))]
 
-    scene = Scene(BadStorage.of(keys, sometimes, at_once=at_once))
+    scene = Scene.of(keys, sometimes, at_once=at_once)
     assert scene.delete(keys) is None
     assert set(scene.outcomes.values()) == {"done"}
     assert sorted(scene.storage.deleted) == keys
@@ -231,13 +206,8 @@ def test_keys_that_are_refused_for_now_are_asked_for_again(at_once) -> None:
 def test_a_refused_key_that_somebody_names_meanwhile_is_kept() -> None:
     """Every try has a look of its own."""
     keys = keys_of(10)
-    scene = Scene(BadStorage.of(keys, at_first(REFUSED)))
-
-    def name(number: int) -> None:
-        if number >= 2:
-            scene.looks.named = {keys[0]}
-
-    scene.looks.before = name
+    scene = Scene.of(keys, at_first(REFUSED))
+    scene.looks.find(keys[0], from_look=2)
     assert scene.delete(keys) is None
     assert Counter(scene.outcomes.values()) == {"changed": 1, "done": 9}
     assert keys[0] in scene.storage.objects
@@ -250,7 +220,7 @@ def test_a_key_that_is_refused_for_ever_is_given_up_and_has_not_failed() -> None
     def spiteful(_, objects):
         return [REFUSED if each.key == keys[7] else DELETED for each in objects]
 
-    scene = Scene(BadStorage.of(keys, spiteful))
+    scene = Scene.of(keys, spiteful)
     assert "20 times in a row" in str(scene.delete(keys))
     assert Counter(scene.outcomes.values()) == {"done": 49, "planned": 1}
     assert scene.outcomes[keys[7]] == "planned"
@@ -262,7 +232,7 @@ def test_a_key_that_is_refused_for_ever_is_given_up_and_has_not_failed() -> None
 def test_what_has_no_answer_is_done_once(at_once, lost) -> None:
     """The answer was lost: the object is gone because of us. Or the request: it is sent again."""
     keys = keys_of(900)
-    scene = Scene(BadStorage.of(keys, at_first(lost, lost), at_once=at_once))
+    scene = Scene.of(keys, at_first(lost, lost), at_once=at_once)
     assert scene.delete(keys) is None
     assert scene.outcomes == dict.fromkeys(keys, "done")
     assert sorted(scene.storage.deleted) == keys
@@ -278,7 +248,7 @@ def test_what_somebody_else_deleted_is_gone_and_not_done() -> None:
             return [REFUSED] * 3
         return [DELETED] * len(objects)
 
-    scene = Scene(BadStorage.of(keys, behave))
+    scene = Scene.of(keys, behave)
     scene.storage._result = refusing(scene.storage)
     assert scene.delete(keys) is None
     assert scene.outcomes == {keys[0]: "gone", keys[1]: "done", keys[2]: "done"}
@@ -300,7 +270,7 @@ def test_an_object_that_changed_after_a_lost_request_is_changed() -> None:
             return [UNKNOWN] * 2
         return [DELETED] * len(objects)
 
-    scene = Scene(BadStorage.of(keys, behave))
+    scene = Scene.of(keys, behave)
     assert scene.delete(keys) is None
     assert scene.outcomes == {keys[0]: "changed", keys[1]: "done"}
 
@@ -311,7 +281,7 @@ def test_what_is_gone_when_it_is_asked_for_may_have_been_ours() -> None:
     And whoever deleted it, a root names what is gone: a proof has failed.
     """
     keys = keys_of(3)
-    scene = Scene(BadStorage.of(keys))
+    scene = Scene.of(keys)
 
     def repeated(_, objects):
         scene.storage.objects.clear()
@@ -327,13 +297,8 @@ def test_what_is_gone_when_it_is_asked_for_may_have_been_ours() -> None:
 def test_a_lost_deletion_of_what_a_root_names_by_now_halts_everything() -> None:
     """R22 holds for what may be gone as well."""
     keys = keys_of(4)
-    scene = Scene(BadStorage.of(keys, at_first("lost")))
-
-    def name(number: int) -> None:
-        if number >= 3:
-            scene.looks.named = {keys[0]}
-
-    scene.looks.before = name
+    scene = Scene.of(keys, at_first("lost"))
+    scene.looks.find(keys[0], from_look=3)
     assert isinstance(scene.delete(keys), RefusedError)
     assert keys[0] in scene.state.halted()
     assert scene.outcomes == dict.fromkeys(keys, "done")
@@ -346,7 +311,7 @@ def test_a_storage_that_never_answers_is_given_up_and_looked_at_a_last_time() ->
     def silent(number, objects):
         return [("lost" if at % 2 and number < 3 else UNKNOWN) for at in range(len(objects))]
 
-    scene = Scene(BadStorage.of(keys, silent))
+    scene = Scene.of(keys, silent)
     stopped = scene.delete(keys, a_batch=100)
     assert isinstance(stopped, StorageUnreachableError)
     assert "5 batches in a row" in str(stopped)
@@ -360,11 +325,9 @@ def test_a_storage_that_never_answers_is_given_up_and_looked_at_a_last_time() ->
 def test_what_cannot_even_be_looked_at_has_failed_and_says_that_it_may_be_gone() -> None:
     """Nobody is told that it is still there."""
     keys = keys_of(10)
-    scene = Scene(BadStorage.of(keys, at_first(then="lost")))
+    scene = Scene.of(keys, at_first(then="lost"))
     scene.storage.can_look = False
-    scene.looks.before = lambda number: (
-        (_ for _ in ()).throw(RefusedError("x")) if number > 2 else 0
-    )
+    scene.looks.fail(RefusedError("x"), from_look=3)
     scene.delete(keys)
     assert set(scene.outcomes.values()) == {"failed"}
     assert all("whether it is gone cannot be seen" in row["error"] for row in scene.recorded)
@@ -377,7 +340,7 @@ def test_requests_that_are_refused_as_a_whole_fail_and_end_it_after_five() -> No
     def denied(_number, _objects):
         raise StorageUnreachableError("cannot delete in s3://b: AccessDenied")
 
-    scene = Scene(BadStorage.of(keys, denied))
+    scene = Scene.of(keys, denied)
     stopped = scene.delete(keys, a_batch=100)
     assert "AccessDenied" in str(stopped)
     assert Counter(scene.outcomes.values()) == {"failed": 500, "planned": 500}
@@ -391,7 +354,7 @@ def test_four_failures_and_a_success_go_on() -> None:
     def mostly(number, objects):
         return [DELETED if number % 5 == 0 else FAILED] * len(objects)
 
-    scene = Scene(BadStorage.of(keys, mostly))
+    scene = Scene.of(keys, mostly)
     assert scene.delete(keys, a_batch=100) is None
     assert Counter(scene.outcomes.values()) == {"failed": 800, "done": 200}
 
@@ -400,7 +363,7 @@ def test_four_failures_and_a_success_go_on() -> None:
 def test_a_store_that_refuses_for_ever_ends_it_and_nothing_has_failed(a_batch) -> None:
     """A refusal touches nothing: all is planned, also if the same keys are refused each time."""
     keys = keys_of(500)
-    scene = Scene(BadStorage.of(keys, at_first(then=REFUSED)))
+    scene = Scene.of(keys, at_first(then=REFUSED))
     stopped = scene.delete(keys, a_batch=a_batch)
     assert "20 times in a row" in str(stopped)
     assert set(scene.outcomes.values()) == {"planned"}
@@ -429,26 +392,25 @@ def test_a_fault_of_ours_is_raised_and_every_key_is_told_of(at_once) -> None:
     """The batch that met with it is looked at: what it deleted is done."""
     keys = keys_of(1_000)
 
-    scene = Scene(BadStorage.of(keys, at_once=at_once))
+    scene = Scene.of(keys, at_once=at_once)
     scene.storage.behaviour = failing_after_ten(scene, 3, KeyError("a bug"))
     with pytest.raises(KeyError):
         scene.delete(keys, a_batch=100)
     assert set(scene.outcomes) == set(keys)
-    done = {key for key, outcome in scene.outcomes.items() if outcome == "done"}
-    assert done == set(scene.storage.deleted)
+    assert scene.done == set(scene.storage.deleted)
 
 
 def test_a_signal_that_interrupts_a_request_leaves_every_key_told_of() -> None:
     """Where one thread does everything, it may come in the middle of anything."""
     keys = keys_of(500)
 
-    scene = Scene(BadStorage.of(keys))
+    scene = Scene.of(keys)
     scene.storage.behaviour = failing_after_ten(scene, 2, SystemExit(143))
     with pytest.raises(SystemExit):
         scene.delete(keys, a_batch=100)
     counts = Counter(scene.outcomes.values())
     assert counts == {"done": 110, "failed": 90, "planned": 300}
-    assert {k for k, o in scene.outcomes.items() if o == "done"} == set(scene.storage.deleted)
+    assert scene.done == set(scene.storage.deleted)
 
 
 def test_a_stop_lets_what_is_under_way_end_and_begins_nothing_more() -> None:
@@ -461,7 +423,7 @@ def test_a_stop_lets_what_is_under_way_end_and_begins_nothing_more() -> None:
         assert may_end.wait(speed.patience())
         return good(number, objects)
 
-    scene = Scene(BadStorage.of(keys, slow, at_once=4))
+    scene = Scene.of(keys, slow, at_once=4)
     thread = threading.Thread(target=scene.delete, args=(keys,), kwargs={"a_batch": 100})
     thread.start()
     assert begun.wait(speed.patience())
@@ -471,7 +433,7 @@ def test_a_stop_lets_what_is_under_way_end_and_begins_nothing_more() -> None:
     counts = Counter(scene.outcomes.values())
     assert 100 <= counts["done"] <= 400
     assert counts["done"] + counts["planned"] == 3_000
-    assert {k for k, o in scene.outcomes.items() if o == "done"} == set(scene.storage.deleted)
+    assert scene.done == set(scene.storage.deleted)
 
 
 def test_a_real_signal_waits_for_what_is_under_way() -> None:
@@ -487,7 +449,7 @@ def test_a_real_signal_waits_for_what_is_under_way() -> None:
         assert not sent.is_set() or scene.limiter.stopped.wait(speed.patience())
         return good(number, objects)
 
-    scene = Scene(BadStorage.of(keys, slow, at_once=4))
+    scene = Scene.of(keys, slow, at_once=4)
     try:
         with pytest.raises(SystemExit) as ended:
             scene.delete_in_a_run(keys, a_batch=100)
@@ -497,7 +459,7 @@ def test_a_real_signal_waits_for_what_is_under_way() -> None:
     counts = Counter(scene.outcomes.values())
     assert counts["done"] + counts["planned"] == 3_000
     assert 0 < counts["done"] < 1_500
-    assert {k for k, o in scene.outcomes.items() if o == "done"} == set(scene.storage.deleted)
+    assert scene.done == set(scene.storage.deleted)
     assert not [each for each in threading.enumerate() if each.name == "run"]
 
 
@@ -525,7 +487,7 @@ def test_whatever_the_store_does_no_outcome_is_wrong_and_no_key_is_lost(
             for _ in objects
         ]
 
-    scene = Scene(BadStorage.of(keys, behave, at_once=at_once))
+    scene = Scene.of(keys, behave, at_once=at_once)
     strangers = set(dice.sample(keys, 20))
     for key in strangers:
         del scene.storage.objects[key]

@@ -24,12 +24,7 @@ def test_a_request_that_broke_off_is_looked_after_too(at_once: int) -> None:
 
     storage.delete = delete
     scene = Scene(storage)
-
-    def name_it(check: int) -> None:
-        if check >= 2:
-            scene.looks.named = {keys[0]}
-
-    scene.looks.before = name_it
+    scene.looks.find(keys[0], from_look=2)
     stopped_by = scene.delete(keys)
     assert keys[0] in str(stopped_by)
     assert keys[0] in (scene.state.halted() or "")
@@ -45,12 +40,7 @@ def test_what_failed_and_is_still_there_halts_nothing() -> None:
 
     storage.delete = delete
     scene = Scene(storage)
-
-    def name_it(check: int) -> None:
-        if check == 2:
-            scene.looks.named = {keys[0]}
-
-    scene.looks.before = name_it
+    scene.looks.find(keys[0], from_look=2)
     scene.delete(keys)
     assert scene.state.halted() is None
 
@@ -58,21 +48,9 @@ def test_what_failed_and_is_still_there_halts_nothing() -> None:
 def test_outcomes_that_cannot_be_written_down_spare_nobody_the_look_after() -> None:
     """R22 matters more than the journal."""
     keys = keys_of(10)
-    scene = Scene(BadStorage.of(keys))
-    write = scene.files.write
-
-    def write_some(name: str, data: bytes) -> None:
-        if name.endswith("-done.jsonl"):
-            raise StorageUnreachableError("state: 503")
-        write(name, data)
-
-    scene.files.write = write_some
-
-    def name_it(check: int) -> None:
-        if check >= 2:
-            scene.looks.named = {keys[0]}
-
-    scene.looks.before = name_it
+    scene = Scene.of(keys)
+    scene.fill_the_disk("-done.jsonl")
+    scene.looks.find(keys[0], from_look=2)
     scene.delete(keys)
     assert keys[0] in (scene.state.halted() or "")
 
@@ -118,7 +96,7 @@ def test_a_signal_ends_it_only_when_everything_is_told_of() -> None:
 def test_a_disk_that_fills_up_while_outcomes_are_told_is_an_error() -> None:
     """Else a file of a part of the outcomes would be published as all of them."""
     keys = keys_of(600)
-    scene = Scene(BadStorage.of(keys, at_once=8, batch_size=100))
+    scene = Scene.of(keys, at_once=8, batch_size=100)
 
     class Full(list):
         def __iadd__(self, rows):
