@@ -19,7 +19,7 @@ from cli.stories_on_s3 import S3Story
 from cli.test_discover import blocks, larger
 from support.flink_resources import a_deployment, a_plain_deployment, a_status
 from support.kubernetes_server import KubernetesServer, a_config_map
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer, as_json, configured
 
 B = f"{2:032x}"
 DIR = "file:///data/red/checkpoints"
@@ -111,7 +111,7 @@ ORDINARY: dict[str, list[Any]] = {
 """What blocked every storage root for ever."""
 
 
-def configured(story: Story, kubernetes: KubernetesServer, documents: list[Any]) -> Configured:
+def fleet_of(story: Story, kubernetes: KubernetesServer, documents: list[Any]) -> Configured:
     """Return the configuration of a fleet that its resources and one statement describe."""
     options = {"state.checkpoints.dir": f"file://{story.bed.root}"}
     kubernetes.operate(a_deployment(config=options))  # the operator makes its configuration
@@ -145,7 +145,7 @@ SHOWN = ("an entry point of one's own", "a CronJob between two runs", "a class i
 def test_a_hidden_job_keeps_what_its_checkpoint_names(story, kubernetes, name) -> None:
     """In the first cycle and in all later ones, whatever is there between two of them."""
     red(story)
-    fleet = configured(story, kubernetes, HIDDEN[name])
+    fleet = fleet_of(story, kubernetes, HIDDEN[name])
     for _ in range(2):
         fleet.run()
     for kind in ("deployments", "cronjobs"):  # a Job or a pod lives for one cycle, or for none
@@ -160,7 +160,7 @@ def test_a_hidden_job_keeps_what_its_checkpoint_names(story, kubernetes, name) -
 @pytest.mark.parametrize("name", ORDINARY)
 def test_an_ordinary_fleet_is_collected_by_the_one_statement(story, kubernetes, name) -> None:
     """Nothing that it runs or mounts asks for a word."""
-    fleet = configured(story, kubernetes, ORDINARY[name])
+    fleet = fleet_of(story, kubernetes, ORDINARY[name])
     for _ in range(3):
         assert fleet.run().code == 0
     assert blocks(story.bed.folder) == set()
@@ -169,7 +169,7 @@ def test_an_ordinary_fleet_is_collected_by_the_one_statement(story, kubernetes, 
 
 def test_without_the_statement_nothing_is_deleted(story, kubernetes) -> None:
     """The one that no evidence replaces."""
-    fleet = configured(story, kubernetes, [])
+    fleet = fleet_of(story, kubernetes, [])
     (root,) = fleet.content["storage_roots"]
     root["closed_world"] = False
     for _ in range(3):
@@ -180,7 +180,7 @@ def test_without_the_statement_nothing_is_deleted(story, kubernetes) -> None:
 def test_a_statement_of_an_older_file_hides_no_job(story, kubernetes) -> None:
     """It explained an image, a script, a text; each of them has changed since."""
     red(story)
-    fleet = configured(story, kubernetes, HIDDEN["a script over Flink's folder"])
+    fleet = fleet_of(story, kubernetes, HIDDEN["a script over Flink's folder"])
     fleet.content["discovery"] |= {
         "explained": ["Deployment/flink/red#0123456789ab"],
         "without_state": ["Deployment/flink/red"],
