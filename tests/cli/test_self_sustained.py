@@ -15,7 +15,7 @@ from cli.scheduled import Configured, settings_of
 from flinkstate.files import mounts
 from orphangc.app.commands.operate import self_sustained as self_sustaining
 from support.kubernetes_server import a_config_map, retained
-from support.rest_server import RestServer, configured
+from support.rest_server import RestServer, as_json, configured
 
 OVER = ("--ended-job", "all")
 HA = ("--kubernetes-ha", "flink")

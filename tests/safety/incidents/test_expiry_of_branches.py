@@ -19,7 +19,7 @@ from orphangc.core.model.naming import EXPIRY_MARKER
 from safety.incidents.essential import must_be_there
 from support.flink_resources import a_deployment, a_session_job, a_status, reconciled
 from support.kubernetes_server import KubernetesServer, a_config_map, retained
-from support.rest_server import RestServer, configured, listing
+from support.rest_server import RestServer, as_json, configured, listing
 from unit.flinkstate.metadata import by_hand as hand
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 

@@ -262,7 +262,8 @@ class StorageSearch:
         wanted = {resolved(place): (place, by) for place, by in local.items()}
         bases = [(resolved(base), part.scan) for base, part in parts] if wanted else []
         traces = {base for base, _ in bases}
-        traces |= {base.child(e) for base, s in bases for e in (*s.directories, *s.readable)}
+        folders = ((base, [*s.directories, *(at for at, _ in s.readable)]) for base, s in bases)
+        traces |= {base.child(each) for base, keys in folders for each in keys}
         traces |= {place for each in found for place in each.traces} if wanted else set()
         covered = [*self.left_out, *(each.location for each in found if each.problem is not None)]
         return tuple(
