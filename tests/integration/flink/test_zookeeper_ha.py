@@ -1,8 +1,10 @@
 """A real Flink keeps its HA metadata in a real ZooKeeper: what its nodes say is what REST says."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -88,19 +90,26 @@ def agree(zookeeper: ZooKeeper, cluster: Cluster, folder: Path, job: str) -> boo
     return before["id"] == after["id"] == max(hold.retained_ids) and hold.retained_ids == stored
 
 
+@contextmanager
+def nodes_of(zookeeper: ZooKeeper) -> Iterator[Callable[[str], object]]:
+    """Lend what creates a node, and those above it."""
+    client = KazooClient(zookeeper.address)
+    client.start()
+    try:
+        yield partial(client.create, makepath=True)
+    finally:
+        client.stop()
+        client.close()
+
+
 def test_every_path_above_a_cluster_shows_the_same(zookeeper: ZooKeeper) -> None:
     """The root, a folder of clusters, or one cluster; a newer and an older layout."""
     job, other = "1" * 32, "2" * 32
     number = "0000000000000000007"
-    client = KazooClient(zookeeper.address)
-    client.start()
-    try:
-        client.create(f"/others/a/b/jobs/{job}/checkpoints/{number}/locks/x", makepath=True)
-        client.create(f"/others/a/b/checkpoints/{other}/{number}", makepath=True)
-        client.create("/forbidden")
-    finally:
-        client.stop()
-        client.close()
+    with nodes_of(zookeeper) as create:
+        create(f"/others/a/b/jobs/{job}/checkpoints/{number}/locks/x")
+        create(f"/others/a/b/checkpoints/{other}/{number}")
+        create("/forbidden")
     for path in ("/others", "/others/a", "/others/a/b/"):
         found = {(hold.job_id, hold.cluster) for hold in observed(zookeeper, path).holds}
         cluster = f"zookeeper://{zookeeper.address}/others/a/b"
@@ -114,13 +123,8 @@ def test_a_cluster_whose_id_is_spelt_as_a_checkpoint_is_shows_its_jobs(
 ) -> None:
     """A time in nanoseconds has nineteen digits, too: ``cluster-id: $(date +%s%N)``."""
     job, cluster = "3" * 32, "1764282635123456789"
-    client = KazooClient(zookeeper.address)
-    client.start()
-    try:
-        client.create(f"/timed/{cluster}/jobs/{job}/checkpoints/0000000000000000007", makepath=True)
-    finally:
-        client.stop()
-        client.close()
+    with nodes_of(zookeeper) as create:
+        create(f"/timed/{cluster}/jobs/{job}/checkpoints/0000000000000000007")
     (hold,) = observed(zookeeper, "/timed").holds
     assert (hold.job_id, hold.retained_ids) == (job, {7})
 
@@ -128,13 +132,8 @@ def test_a_cluster_whose_id_is_spelt_as_a_checkpoint_is_shows_its_jobs(
 def test_the_top_is_a_path_too(zookeeper: ZooKeeper) -> None:
     """``high-availability.zookeeper.path.root: /``; only without any path it is Flink's default."""
     job = "4" * 32
-    client = KazooClient(zookeeper.address)
-    client.start()
-    try:
-        client.create(f"/orders/jobs/{job}/checkpoints/0000000000000000007", makepath=True)
-    finally:
-        client.stop()
-        client.close()
+    with nodes_of(zookeeper) as create:
+        create(f"/orders/jobs/{job}/checkpoints/0000000000000000007")
     found = {(hold.job_id, hold.cluster) for hold in observed(zookeeper, "/").holds}
     assert (job, f"zookeeper://{zookeeper.address}/orders") in found
 
