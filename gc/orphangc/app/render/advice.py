@@ -75,8 +75,9 @@ no_roots (waits): No checkpoint is to be seen
     found, correct the storage root.
 retained_root_missing: A checkpoint that a job would resume from is not to be found
     Find the checkpoint that the HA metadata names: give the storage that holds it with
-    --extra-root; if it is lost, the job cannot be resumed from it, and its stale metadata must go
-    before anything is deleted here.
+    --extra-root. One in another place that the job was restored from is named until the job has
+    completed enough of its own: resume the job. If it is lost, the job cannot be resumed from it,
+    and its stale metadata must go before anything is deleted here.
 misplaced_root: A checkpoint is in another one's folder
     A checkpoint folder was copied or renamed: move it out of the job's directory and name it with
     --extra-root.
