@@ -23,7 +23,7 @@ from support.flink_resources import (
 )
 from support.kubernetes_server import a_config_map
 from support.processes import until
-from support.rest_server import RestServer
+from support.rest_server import Reply, RestServer
 from support.rest_server import configured as configuration
 
 KEYS = ("storage_roots", "extra_roots", "clusters", "ha", "pins", "jobs", "not_understood")
@@ -38,6 +38,11 @@ def larger(case: object) -> Any:
 def running(tmp_path) -> Story:
     """A job that runs; where its checkpoints are, only Kubernetes knows."""
     return make_story(Bed(tmp_path, AT_ONCE))
+
+
+def cluster_of(job: Job, **changes: Any) -> dict[str, Reply]:
+    """Return the routes of a cluster without HA services, of which no resource speaks either."""
+    return flink(job, **changes) | configuration({})
 
 
 def resource(story: Story, port: int, name: str = "orders", job: str = "", **config: str) -> dict:
@@ -148,13 +153,13 @@ def test_a_namespace_of_each_release_is_read(kubernetes, release) -> None:
 
 def test_a_job_that_only_a_resource_names_is_collected(kubernetes, running, tmp_path) -> None:
     """Report, tombstones, deletion: storage root, cluster and namespace come from the resource."""
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         config = configured(tmp_path, {**at_once(tmp_path, running)}, mode="delete")
         for number in (None, None, 9):
             if number:
                 running.job.checkpoint(number, *running.live, age=0 * DAY)
-                server.routes |= flink(running.job, completed=number)
+                server.routes |= cluster_of(running.job, completed=number)
             done = run("run", "--config", config)
             assert done.code == 0, done.err
     assert blocks(tmp_path) == set()
@@ -167,7 +172,7 @@ def test_a_job_manager_that_failed_blocks_all_until_it_is_mended_or_its_resource
     kubernetes, running, tmp_path
 ) -> None:
     """It may run any job (R11); what is logged says what lifts that, and that does."""
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         status = a_status("b" * 32, "RECONCILING", jobManagerDeploymentStatus="ERROR")
         failed = {"execution.checkpointing.dir": f"file://{running.bed.root}", "rest.port": "1"}
@@ -196,7 +201,7 @@ def at_once(folder: Path, story: Story) -> dict[str, Any]:
 
 def test_the_first_run_reports_on_what_is_discovered(kubernetes, running, tmp_path) -> None:
     """No storage root is configured; a second one is collected from the next cycle on."""
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         config = configured(tmp_path)
         (record,) = run("run", "--config", config).json
@@ -222,7 +227,7 @@ def test_the_first_run_reports_on_what_is_discovered(kubernetes, running, tmp_pa
 )
 def test_what_may_not_be_listed_blocks_everything(kubernetes, running, tmp_path, what) -> None:
     """It never means that there is nothing."""
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         config = configured(tmp_path, at_once(tmp_path, running))
         run("run", "--config", config)
@@ -235,7 +240,7 @@ def test_a_namespace_that_never_showed_anything_blocks_everything(
     kubernetes, running, tmp_path
 ) -> None:
     """Until it is named no more, or has shown something once; then it may be empty."""
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         by_hand = {**at_once(tmp_path, running), "flink_rest": [server.url]}
         config = configured(tmp_path, by_hand)
         assert run("run", "--config", config).code == 0
@@ -291,7 +296,7 @@ def test_a_checkpoint_that_a_snapshot_named_and_flink_took_away_warns_of_nothing
 ) -> None:
     """The operator keeps ten periodic ones of each job; no person has mistyped them."""
     gone = running.job.folder / "chk-3"
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         kubernetes.operate(a_snapshot_resource(path=f"file://{gone}"))
         mistyped = f"file://{running.bed.root}/mistyped"
@@ -308,7 +313,7 @@ def test_the_folder_that_a_snapshot_is_to_be_made_in_lets_nothing_beside_it_be_s
     ours, theirs = (tmp_path / each / "savepoint-000000-1/_metadata" for each in ("sp", "theirs"))
     write(ours, metadata(4, []), 30 * DAY)
     write(theirs, b"what another team has, damaged", 30 * DAY)
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         snapshot = a_snapshot_resource(path="", state="IN_PROGRESS")
         snapshot["spec"]["savepoint"] = {"path": f"file://{tmp_path}/sp", "alreadyExists": False}
@@ -328,7 +333,7 @@ def test_a_savepoint_of_long_ago_in_a_bucket_that_is_gone_is_lifted_by_a_word_on
     A word on the bucket alone, say because it is large, the spec contradicts.
     """
     gone = "s3://given-up/savepoints/savepoint-000000-1"
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         document = resource(running, port_of(server))
         document["spec"]["job"]["initialSavepointPath"] = gone
         kubernetes.operate(document)
@@ -338,7 +343,7 @@ def test_a_savepoint_of_long_ago_in_a_bucket_that_is_gone_is_lifted_by_a_word_on
         plans = [running.bed.plan(*asked, *word)]
         running.bed.sweep(plans[0], "--delete")
         running.job.checkpoint(9, *running.live, age=0 * DAY)
-        server.routes |= flink(running.job, completed=9)
+        server.routes |= cluster_of(running.job, completed=9)
         running.bed.sweep(running.bed.plan(*asked, *word), "--delete")
     refused = plans[0].job(running.job)["refused"]
     is_lifted = stated == "both"
@@ -352,7 +357,7 @@ def test_a_savepoint_that_is_there_protects_whatever_is_stated_of_its_place(
     """The statement is about what cannot be looked at."""
     kept = running.bed.folder / "elsewhere/savepoint-000000-1"
     write(kept / "_metadata", metadata(4, running.orphans[:1]), 30 * DAY)
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         document = resource(running, port_of(server))
         document["spec"]["job"]["initialSavepointPath"] = f"file://{kept}"
         kubernetes.operate(document)
@@ -364,7 +369,7 @@ def test_a_savepoint_that_is_there_protects_whatever_is_stated_of_its_place(
 
 def test_a_deleted_deployment_leaves_its_job_blocked(kubernetes, running, tmp_path) -> None:
     """Its storage stays in the world, and without evidence its job is not over."""
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         config = configured(tmp_path)
         run("run", "--config", config)
@@ -386,11 +391,11 @@ def test_a_job_that_its_resource_replaced_is_over(kubernetes, running, tmp_path)
     running.job.folder.rename(first.folder)
     (second.folder / "taskowned").mkdir(parents=True)
     second.checkpoint(1, second.shared(), age=0 * DAY)
-    with RestServer(flink(first, completed=8)) as server:
+    with RestServer(cluster_of(first, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server), job=first.id))
         config = configured(tmp_path)
         run("run", "--config", config)
-        server.routes = flink(second, completed=1)
+        server.routes = cluster_of(second, completed=1)
         kubernetes.operate(resource(running, port_of(server), job=second.id))
         run("run", "--config", config)
         jobs = {each["job_id"]: each for each in run("discover", "--config", config).json["jobs"]}
@@ -411,12 +416,12 @@ def test_a_successor_that_rest_does_not_show_running_ends_nothing(
     first, second = (Job(each * 8, running.bed.root / (each * 8)) for each in ("1a2b", "3c4d"))
     running.job.folder.rename(first.folder)
     second.checkpoint(1, second.shared(), age=0 * DAY)
-    with RestServer(flink(first, completed=8)) as server:
+    with RestServer(cluster_of(first, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server), job=first.id))
         config = configured(tmp_path)
         run("run", "--config", config)
         kubernetes.operate(resource(running, port_of(server), job=second.id))
-        server.routes = {} if shown is None else flink(second, completed=1, **shown)
+        server.routes = {} if shown is None else cluster_of(second, completed=1, **shown)
         jobs = {each["job_id"]: each for each in run("discover", "--config", config).json["jobs"]}
     assert (jobs[first.id]["present"], jobs[first.id]["followed_by"]) == (False, None)
 
@@ -424,7 +429,7 @@ def test_a_successor_that_rest_does_not_show_running_ends_nothing(
 def test_a_directory_that_no_resource_explains_stays_blocked(kubernetes, running, tmp_path) -> None:
     """It is shown with its condition; the explained one beside it is clear."""
     stranger = make_story(Bed(tmp_path, AT_ONCE), 7)
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         config = configured(tmp_path)
         run("run", "--config", config)
@@ -447,7 +452,7 @@ def test_outside_of_kubernetes_files_and_addresses_say_the_same(running, tmp_pat
     file.write_text(
         yaml.safe_dump({"execution": {"checkpointing": {"dir": f"file://{running.bed.root}"}}})
     )
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         options = ("--file", file, "--flink-rest", server.url)
         document = run("discover", *options).json
     (root,) = document["storage_roots"]
@@ -462,7 +467,7 @@ def test_what_a_cluster_shows_of_its_configuration_is_searched(
     kubernetes, running, tmp_path
 ) -> None:
     """No resource names its savepoint directory; once shown, it is remembered."""
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         config = configured(tmp_path, at_once(tmp_path, running))
         named = {"state.savepoints.dir": f"file://{tmp_path}/saved"}
@@ -481,7 +486,7 @@ def test_a_job_manager_without_an_operator_is_asked_where_it_answers(
     """What it runs is evidence of nothing; where it does not answer, that is said."""
     kubernetes.operate(resource(running, 1))
     kubernetes.add(a_plain_deployment("plain", container={"args": ["/start.sh"]}))
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         rest = {"rest": server.url}
         config = configured(tmp_path, at_once(tmp_path, running), discovery=rest)
         document = run("discover", "--config", config).json
@@ -498,7 +503,7 @@ def test_a_job_manager_without_an_operator_is_asked_where_it_answers(
 
 def test_a_person_acknowledges_what_can_be_corrected_no_more(kubernetes, running, tmp_path) -> None:
     """By the name that the message says; another part, or a source, has no such name."""
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         services = {"high-availability": "com.ours.Ha"}
         kubernetes.operate(resource(running, port_of(server), "team", "b" * 32, **services))
@@ -522,7 +527,7 @@ def test_only_a_person_says_that_a_lost_memory_matters_no_more(
     kubernetes, running, tmp_path
 ) -> None:
     """Removing files by hand makes the world smaller unseen; an acknowledgement is logged."""
-    with RestServer(flink(running.job, completed=8)) as server:
+    with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         config = configured(tmp_path, at_once(tmp_path, running))
         run("run", "--config", config)

@@ -168,7 +168,7 @@ def test_the_owner_can_say_what_no_source_shows(chain) -> None:
     assert "cannot have continued itself" in chain.expire("--continued", f"{first}={first}@6").err
     ran = chain.expire("--continued", f"{first}=orders")
     what = "'orders' is no job id of 32 lower-case hex digits, no JOB@ID, no URI, and not 'nothing'"
-    assert (ran.code, ran.complaints) == (2, [f"orphangc: continued: {what}"])
+    assert (ran.code, ran.complaints) == (2, [f"orphangc: --continued: {what}"])
 
 
 HOUR = timedelta(hours=1)

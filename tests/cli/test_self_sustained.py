@@ -833,8 +833,8 @@ def test_a_job_that_an_earlier_cycle_saw_restored_from_it_may_begin_with_it_agai
     options = (savepoint, bed.root, "--closed-world", "--state", state)
     job.checkpoint(6, job.shared())
     own = (5, job.folder / "chk-5")
-    with RestServer(flink(job, completed=6, restored=own)) as server, ha(job, 6) as held:
-        more = {"HA metadata": ("--flink-rest", server.url, *held), "over": OVER}
+    with RestServer(flink(job, completed=6, restored=own)) as server:
+        more = {"HA metadata": ("--flink-rest", server.url, *ha(job, 6)), "over": OVER}
         code, told = users(*options, *more.get(way, ()))
     if way == "not shown":
         assert (code, told["has_users"], told["unknown"][0]["uri"]) == (4, None, f"job {job.id}")

@@ -259,7 +259,7 @@ def test_a_forgotten_job_that_stores_where_no_search_looks_keeps_what_it_needs(
 ) -> None:
     """The storage is searched but for a part, which a person took for another program's."""
     left = forked.story.bed.folder / "unknown"
-    forked.other.routes |= of_memory.configured(left)
+    forked.other.routes |= of_memory.storing_in(left)
     forked.story.bed.options += ("--search-except", left)
     forked.story.bed.plan(*forked.asked())
     forked.other.routes = of_memory.nothing()
