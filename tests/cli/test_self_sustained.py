@@ -843,6 +843,19 @@ def test_a_job_that_an_earlier_cycle_saw_restored_from_it_may_begin_with_it_agai
         assert (code, told["has_users"], told["confirmed"]) == (0, False, way == "over")
 
 
+@pytest.mark.parametrize("completed", [None, 5])
+def test_a_job_that_is_shown_to_begin_with_it_again_is_known_in_each_later_cycle(
+    bed, completed
+) -> None:
+    """That an earlier cycle saw it restored from it, too, makes it no unknown user as well."""
+    with restored(bed, completed=completed) as (job, savepoint, rest):
+        job.checkpoint(completed or 1, job.shared())
+        run("plan", bed.root, "--state", bed.state, *rest)
+        code, told = users(savepoint, bed.root, "--state", bed.state, *rest)
+    assert [each["job_id"] for each in told["users"]] == [job.id]
+    assert (code, told["unknown"], told["is_complete"]) == (0, [], True)
+
+
 def test_users_are_unknown_where_the_memory_is_damaged(bed) -> None:
     """What earlier cycles saw restored from it, nothing shows then."""
     bed.job(9).checkpoint(1)

@@ -125,7 +125,7 @@ def users_of(
     users += _pinning(snapshot, named)
     hidden = hidden_origin_problem(lives.after)
     unknown += [*_forgotten(snapshot, bound, lives), *unread_of(lives, read)]
-    unknown += _restored_before(snapshot, bound, lives, remembered)
+    unknown += _restored_before(snapshot, bound.keys() - known, lives, remembered)
     unknown += [(str(snapshot.place), hidden)] if hidden else []
     return Users(
         users=tuple(users),
