@@ -19,6 +19,8 @@ NAMED_BY = {
     "the directory of savepoints": ("state.savepoints.dir", "file://{place}/ck"),
     "what a job is restored from": ("execution.savepoint.path", CLAIMED),
 }
+HOMES = [each for each in NAMED_BY if "savepoints" not in each]
+"""Where jobs keep, or kept, their checkpoints."""
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def test_a_place_that_a_cluster_names_and_that_is_not_mounted_here_blocks(
 
 
 @pytest.mark.parametrize("where", ["beside", "beside, of places alone", "in the storage"])
-@pytest.mark.parametrize("named_by", [e for e in NAMED_BY if "savepoints" not in e])
+@pytest.mark.parametrize("named_by", HOMES)
 @pytest.mark.parametrize("has_note", [False, True], ids=["empty", "with a note"])
 @pytest.mark.answered_by("condition:place_unreachable")
 def test_a_mount_point_without_its_mount_blocks_whatever_is_in_it_and_around_it(
@@ -78,6 +80,26 @@ def test_a_mount_point_without_its_mount_blocks_whatever_is_in_it_and_around_it(
         assert f"--empty-root {place}/ck" in plan.job(story.job)["blocked"][0]["message"]
         plan = story.bed.plan(*asked, "--empty-root", place / "ck")
         assert plan.blocks(story.job) == []
+
+
+@pytest.mark.parametrize("named_by", HOMES)
+@pytest.mark.answered_by("condition:place_unreachable")
+def test_what_is_not_there_may_be_in_a_mount_point_without_its_mount(story, named_by) -> None:
+    """The folder around it is there, and holds nothing of Flink's."""
+    place = story.bed.root / "team-b"
+    place.mkdir()
+    with RestServer(cluster(named_by, place)) as server:
+        plan = story.bed.plan("--flink-rest", server.url)
+        story.bed.sweep(plan, "--delete")
+        must_be_there(*story.orphans)
+        assert plan.blocks(story.job) == ["place_unreachable"]
+
+
+@pytest.mark.parametrize("named_by", HOMES)
+def test_what_is_not_there_is_no_mount_point(story, named_by) -> None:
+    """A person, or this program, removed a folder in which no job stores anything any more."""
+    with RestServer(cluster(named_by, story.bed.root)) as server:
+        assert story.bed.plan("--flink-rest", server.url).blocks(story.job) == []
 
 
 def naming(*options: tuple[str, str]) -> dict[str, Reply]:

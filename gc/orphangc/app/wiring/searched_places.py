@@ -116,6 +116,7 @@ def storage_search(
         scanned=() if is_whole else scanned,
         roots=places,
         storage_of=storage_here if is_whole else place_here,
+        folder_around=folder_around,
         open_storage=open_storage,
         own=resolved(settings.location) if is_whole and state is not None else None,
         known=[each for each in known if is_whole or not any(map(each.contains, scanned))],
@@ -153,6 +154,13 @@ def place_here(place: Location) -> Location | None:
     if here.scheme == "file" and _is_bare(Path(here.path)):
         return None
     return here
+
+
+def folder_around(place: Location) -> Location:
+    """Return the nearest folder that is there, at or around a local place; others unchanged."""
+    if place.scheme != "file":
+        return place
+    return next((each for each in place.upwards() if os.path.lexists(each.path)), place)
 
 
 def _is_bare(folder: Path) -> bool:

@@ -150,6 +150,7 @@ class StorageSearch:
         remembered: What earlier cycles read; ``None`` if each ``_metadata`` is read.
         target_of: Returns the folder that a link of a storage leads to, ``None`` if it leads to
             none; raises ``StorageUnreachableError`` if that cannot be seen.
+        folder_around: Returns the nearest folder that is there, at or around a place.
         mounts_below: Returns the folders of a storage that other file systems hide.
         left_out: Prefixes that are stated to hold no checkpoint.
         is_empty: Returns whether exactly this place is stated to hold no checkpoint.
@@ -167,6 +168,7 @@ class StorageSearch:
     known: Sequence[Location] = ()
     left_out: Sequence[Location] = ()
     is_empty: Callable[[Location], bool] = lambda _: False
+    folder_around: Callable[[Location], Location] = lambda place: place
     remembered: ReadCheckpoints | None = None
     target_of: Callable[[Location], Location | None] = lambda _: None
     mounts_below: Callable[[Location], Iterable[Location]] = lambda _: ()
@@ -253,7 +255,8 @@ class StorageSearch:
         """Return the local ones of some homes of checkpoints that were searched and are not there.
 
         Nothing of Flink's is in them: a mount point without its mount may hold a file, and may be
-        in a storage that is searched.
+        in a storage that is searched. What such a storage does not have is no mount point, but the
+        folder around it may be one.
 
         Args:
             parts: Scans of the bases, by the place of each.
@@ -262,6 +265,9 @@ class StorageSearch:
         wanted = {resolved(place): (place, by) for place, by in local.items()}
         bases = [(resolved(base), part.scan) for base, part in parts] if wanted else []
         traces = {base for base, _ in bases}
+        searched = [*(base for base, _ in bases), *(e.location for e in found if not e.problem)]
+        there = {here: self.folder_around(here) for here in wanted}
+        there = {e: at if any(s.contains(at) for s in searched) else e for e, at in there.items()}
         folders = ((base, [*s.directories, *(at for at, _ in s.readable)]) for base, s in bases)
         traces |= {base.child(each) for base, keys in folders for each in keys}
         traces |= {place for each in found for place in each.traces} if wanted else set()
@@ -269,7 +275,7 @@ class StorageSearch:
         return tuple(
             FoundInStorage(location=here, named_by=(by,), problem=_ABSENT.format(place))
             for here, (place, by) in wanted.items()
-            if not any(map(here.contains, traces))
+            if not any(map(there[here].contains, traces))
             and not (self.is_empty(place) or self.is_empty(here))
             and not any(each.contains(here) for each in covered)
         )
