@@ -56,7 +56,7 @@ def interrupted(s3: Synth, arguments: tuple[object, ...], out: Path, number: int
     command = [sys.executable, "-m", "orphangc", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     manifest = out / ".listing" / "parts.jsonl"
-    until(lambda: listed_ranges(manifest) > 20 or process.poll() is not None)
+    until(lambda: listed_ranges(manifest) > 15 or process.poll() is not None)
     process.send_signal(number)
     code = process.wait(speed.command())
     s3.control(pages_hang_from=0)
