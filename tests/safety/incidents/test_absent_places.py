@@ -1,6 +1,7 @@
 """Losses by a place that somebody names and that is mounted where Flink runs, not here."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import yaml
 
 from cli.helpers import DAY, Job, flink, metadata, write
 from cli.scheduled import Configured
+from cli.stories import Story
 from safety.incidents.essential import must_be_there
 from support.rest_server import Reply, RestServer, configured, listing
 
@@ -37,6 +39,17 @@ def cluster(named_by: str, place: Path) -> dict[str, Reply]:
     return flink(job, completed=None, status="FAILED", restored=(3, job.folder / "chk-3"))
 
 
+def must_block_until_stated_empty(story: Story, place: Path, asked: Sequence[str]) -> None:
+    """Plan and sweep, and plan again with the statement that the message names."""
+    plan = story.bed.plan(*asked)
+    assert plan.blocks(story.job) == ["place_unreachable"]
+    assert story.bed.sweep(plan, "--delete").code == 4
+    must_be_there(*story.orphans)
+    assert f"--empty-root {place}" in plan.job(story.job)["blocked"][0]["message"]
+    plan = story.bed.plan(*asked, "--empty-root", place)
+    assert plan.blocks(story.job) == []
+
+
 @pytest.mark.parametrize("place", ["absent", "empty", "absent, of places alone"])
 @pytest.mark.parametrize("named_by", NAMED_BY)
 @pytest.mark.answered_by("condition:place_unreachable")
@@ -49,13 +62,7 @@ def test_a_place_that_a_cluster_names_and_that_is_not_mounted_here_blocks(
     search = "places" if place.endswith("alone") else "storage"
     with RestServer(cluster(named_by, volume)) as server:
         asked = ("--flink-rest", server.url, "--search", search)
-        plan = story.bed.plan(*asked)
-        assert plan.blocks(story.job) == ["place_unreachable"]
-        assert story.bed.sweep(plan, "--delete").code == 4
-        must_be_there(*story.orphans)
-        assert f"--empty-root {volume}/ck" in plan.job(story.job)["blocked"][0]["message"]
-        plan = story.bed.plan(*asked, "--empty-root", volume / "ck")
-        assert plan.blocks(story.job) == []
+        must_block_until_stated_empty(story, volume / "ck", asked)
 
 
 @pytest.mark.parametrize("where", ["beside", "beside, of places alone", "in the storage"])
@@ -73,13 +80,7 @@ def test_a_mount_point_without_its_mount_blocks_whatever_is_in_it_and_around_it(
         write(place / "ck" / "NOT-MOUNTED", b"", 30 * DAY)
     with RestServer(cluster(named_by, place)) as server:
         asked = ("--flink-rest", server.url, "--search", search)
-        plan = story.bed.plan(*asked)
-        assert plan.blocks(story.job) == ["place_unreachable"]
-        assert story.bed.sweep(plan, "--delete").code == 4
-        must_be_there(*story.orphans)
-        assert f"--empty-root {place}/ck" in plan.job(story.job)["blocked"][0]["message"]
-        plan = story.bed.plan(*asked, "--empty-root", place / "ck")
-        assert plan.blocks(story.job) == []
+        must_block_until_stated_empty(story, place / "ck", asked)
 
 
 @pytest.mark.parametrize("named_by", HOMES)
