@@ -157,10 +157,23 @@ def place_here(place: Location) -> Location | None:
 
 
 def folder_around(place: Location) -> Location:
-    """Return the nearest folder that is there, at or around a local place; others unchanged."""
+    """Return the nearest folder that is there, at or around a local place; others unchanged.
+
+    One that cannot be seen may be there.
+    """
     if place.scheme != "file":
         return place
-    return next((each for each in place.upwards() if os.path.lexists(each.path)), place)
+    return next((each for each in place.upwards() if not _is_absent(Path(each.path))), place)
+
+
+def _is_absent(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _is_bare(folder: Path) -> bool:

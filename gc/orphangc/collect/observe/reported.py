@@ -186,8 +186,8 @@ def homes_in_answers(
     """
     clusters, ha = tuple(clusters), tuple(ha)
     for by, uri in sorted(namings(clusters, snapshots, settings, ha=ha)):
-        if not is_savepoint_folder(canonical(uri).name):
-            yield place_around(canonical(uri)), by
+        if not is_savepoint_folder((checkpoint := canonical(uri)).name):
+            yield place_around(checkpoint), by
     options = [(o, path, c.uri) for c in clusters for o, path in named_folders(c.options.items())]
     options += [(each.option, each.path, each.by) for facts in ha for each in facts.folders]
     for option, path, by in options:
