@@ -7,7 +7,7 @@ from itertools import pairwise
 
 METADATA_NAME = "_metadata"
 METADATA_WORD = "metadata"
-"""What a person leaves of it, mostly: no name that Flink gives a state file has it."""
+"""What a person leaves of it, mostly, in any case: no name that Flink gives a state file has it."""
 _OF_OTHERS = re.compile(
     rf"\.{METADATA_WORD}\.json[^/]*$|-[0-9a-f]{{12}}\.(?:csv|txt)\.{METADATA_WORD}$"
     rf"|(?:^|/)(?:expired|damaged)/[0-9a-f]{{64}}\.{METADATA_WORD}$"
@@ -39,7 +39,7 @@ def may_be_metadata(key: str) -> bool:
     """Return whether a file of this key may be a ``_metadata``, perhaps one that was set aside.
 
     Flink restores from a file of any name, so one that a person renamed or copied, as
-    ``metadata`` or ``old_metadata.bak``, is as much a checkpoint; and so is any name in the folder
+    ``Metadata`` or ``old_metadata.bak``, is as much a checkpoint; and so is any name in the folder
     of a checkpoint or below it, where Flink names each other file by a UUID and makes no folder.
     One that is still being written is none, and neither is what Iceberg or Athena writes, or an
     expiry as its copy.
@@ -47,7 +47,7 @@ def may_be_metadata(key: str) -> bool:
     folder, _, name = key.rpartition("/")
     if not name or _STAGING in name:
         return False
-    if METADATA_WORD in name and not _OF_OTHERS.search(key):
+    if METADATA_WORD in name.lower() and not _OF_OTHERS.search(key):
         return True
     return not _IS_BY_A_UUID.search(name) and _IS_OF_CHECKPOINT.search(folder) is not None
 

@@ -68,7 +68,7 @@ def test_a_copied_checkpoint_of_any_folder_keeps_its_files(story) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("chk-8/_metadata.orig", "b/_metadata-9", "chk-9/old_metadata", "b/metadata"),
+        *("chk-8/_metadata.orig", "b/_metadata-9", "chk-9/old_metadata", "b/Metadata"),
         *("9.metadata", "chk-9/old/m", "chk-9/a/b/9"),
     ],
 )

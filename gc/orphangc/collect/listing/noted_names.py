@@ -36,13 +36,13 @@ class NotedNames:
 
 def metadata_objects(batch: pa.RecordBatch) -> list[StoredObject]:
     """Return the objects of a batch of a listing that may be a ``_metadata``; folders are none."""
-    pattern = f"{METADATA_WORD}|{CHECKPOINT_FOLDER}/"
+    pattern = f"(?i:{METADATA_WORD})|{CHECKPOINT_FOLDER}/"
     holds = pc.match_substring_regex(batch.column("key"), pattern)
     if not pc.any(holds).as_py():
         return []
     found = batch.filter(pc.and_(holds, batch.column("size").is_valid()))
     is_by_a_uuid = pc.match_substring_regex(found.column("key"), BY_A_UUID)
-    has_word = pc.match_substring(found.column("key"), METADATA_WORD)
+    has_word = pc.match_substring(found.column("key"), METADATA_WORD, ignore_case=True)
     rows = found.filter(pc.or_(has_word, pc.invert(is_by_a_uuid))).to_pylist()
     return [StoredObject(**row) for row in rows if may_be_metadata(row["key"])]
 

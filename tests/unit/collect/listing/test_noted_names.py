@@ -49,7 +49,7 @@ def test_what_was_set_aside_counts_and_what_is_being_written_does_not():
 def test_what_flink_names_no_file_of_a_checkpoint_counts():
     """A person renamed it; of names with a UUID none is, unless it begins as ``_metadata`` does."""
     folders = ("chk-1", f"{7:032x}/chk-20", "savepoint-5b846b-dbd947798ec2")
-    keys = [f"{each}/{name}" for each in folders for name in ("old", "old_metadata", "a.bak")]
+    keys = [f"{each}/{name}" for each in folders for name in ("old", "old_METADATA", "a.bak")]
     keys += [f"chk-1/_metadata-{UUID}", "chk-1/a/b"]
     others = [f"{each}/{name}" for each in folders for name in (UUID, f"9_{UUID}", f".x.{UUID}")]
     others += [
