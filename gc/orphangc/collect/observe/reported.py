@@ -33,6 +33,8 @@ Naming = tuple[str, str]
 Named = tuple[Location, str]
 """A place, and what names it."""
 
+A_PIN = "a pin"
+
 
 def reported_places(
     clusters: Iterable[ClusterFacts],
@@ -169,7 +171,7 @@ def places_in_answers(
     configured += [(each.path, each.by) for facts in ha for each in facts.folders]
     named = [(folder_named(path, settings), by) for path, by in configured]
     found = [(place, f"the configuration of {by}") for place, by in sorted(named, key=str)]
-    found += [(canonical(pin, settings.aliases), "a pin") for pin in settings.pin]
+    found += [(canonical(pin, settings.aliases), A_PIN) for pin in settings.pin]
     yield from found
     yield from ((canonical(each), "Flink's options") for each in settings.without_checkpoints)
 

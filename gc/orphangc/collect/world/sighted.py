@@ -14,6 +14,7 @@ from flinkstate.places.locations import Alias, Location, canonical, is_within, p
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.exporters import SeenExports
 from orphangc.collect.observe.observation import Environment, Observation
+from orphangc.collect.observe.reported import A_PIN
 from orphangc.collect.observe.storage_search import FoundInStorage
 from orphangc.collect.world.sighted_lineage import seen_lineage
 from orphangc.core.cluster.ha_facts import HaFacts
@@ -210,7 +211,8 @@ def _places(
 ) -> Iterator[SeenPlace]:
     """Yield the searched places and storages, and the directories outside all of these.
 
-    The latter are places of their own.
+    The latter are places of their own. What only a pin of this cycle names, and could not be
+    searched, is left out: nothing was seen of it, and a mistyped pin must not outlive its run.
     """
     settings = environment.settings
     named = (settings.root, *settings.extra_roots, *settings.siblings)
@@ -225,6 +227,8 @@ def _places(
             job_directories=each.job_directories or 0,
         )
     for storage in world.storages:
+        if storage.checkpoints is None and storage.named_by == (A_PIN,):
+            continue
         place = canonical(storage.uri)
         yield SeenPlace(
             uri=storage.uri,
