@@ -45,6 +45,14 @@ NO_STATE = {"storage_roots": [{"root": "s3://flink/checkpoints"}]}
             {"config": {"storage_roots": [{"root": "s3://b/x", "state": "/var/lib/orphangc"}]}},
             "dies with the pod",
         ),
+        *(
+            (
+                {"config": {"storage_roots": [{"root": root, "state": state}]}},
+                "inside the storage root",
+            )
+            for root in ("s3://b/x", "s3://b/x/")
+            for state in ("s3://b/x", "s3://b/x/state")
+        ),
         ({"config": {**ROOTS, "mode": "{{ .Values.nothing.here }}"}}, "nil pointer"),
         (
             {"config": ROOTS, "extraEnv": [{"name": "ORPHANGC_DISCOVERY", "value": "{}"}]},

@@ -47,6 +47,9 @@
 {{- if and $isInPod (not $.Values.persistence.enabled) (not $.Values.extraVolumeMounts) -}}
 {{- fail (printf "config.storage_roots[%d] (%s) keeps its `state` in %s, which dies with the pod: every run would be the first. Set `state` to a URI outside the storage root, or persistence.enabled, or mount a volume there." $position $each.root $each.state) -}}
 {{- end -}}
+{{- if and $each.state (hasPrefix (printf "%s/" (trimSuffix "/" $each.root)) (printf "%s/" $each.state)) -}}
+{{- fail (printf "config.storage_roots[%d] (%s) keeps its `state` in %s, inside the storage root, which belongs to Flink. Set `state` to a URI outside it." $position $each.root $each.state) -}}
+{{- end -}}
 {{- if and $each.schedule (ne $.Values.kind "Deployment") -}}
 {{- fail (printf "config.storage_roots[%d].schedule: a CronJob has one schedule, config.schedule. Use kind: Deployment, or one release a schedule." $position) -}}
 {{- end -}}
