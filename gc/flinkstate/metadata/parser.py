@@ -120,6 +120,7 @@ class Parser:
     directories: list[str] = field(default_factory=list)
     ref_checkpoint_ids: list[int] = field(default_factory=list)
     operators: list[str] = field(default_factory=list)
+    stateful: list[str] = field(default_factory=list)
 
     def add_paths(self, paths: Sequence[str]) -> None:
         """Take paths of files; those outside lists of shared state are unregistered."""
@@ -271,5 +272,12 @@ def _master(parser: Parser) -> Any:
 
 
 def _operators(parser: Parser) -> list[Any]:
-    layout = parser.tables.operator
-    return [parser.record(parser, layout) for _ in range(parser.cursor.count(layout.smallest))]
+    return [_operator(parser) for _ in range(parser.cursor.count(parser.tables.operator.smallest))]
+
+
+def _operator(parser: Parser) -> Any:
+    before = parser.handles
+    found = parser.record(parser, parser.tables.operator)
+    if parser.handles > before:
+        parser.stateful += parser.operators[-1:]
+    return found

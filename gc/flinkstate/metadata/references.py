@@ -119,6 +119,7 @@ def pack_references(data: Buffer, new_sink: Callable[[], _Sink]) -> tuple[Refere
         is_of_a_stop=frame.properties is not None and frame.properties.is_of_a_stop,
         is_unclaimed=frame.properties is not None and frame.properties.unclaimed,
         operators=frozenset(parser.operators),
+        stateful=frozenset(parser.stateful),
     )
     return facts, cast("_Sink", parser.sink)
 

@@ -157,6 +157,7 @@ class MetadataFacts:
         is_of_a_stop: Whether the properties say that the job was stopped with this savepoint.
         is_unclaimed: Whether the properties say that Flink does not own it.
         operators: Ids of the operators of its job.
+        stateful: Ids of those that have state in it.
     """
 
     checkpoint_id: int
@@ -166,6 +167,7 @@ class MetadataFacts:
     is_of_a_stop: bool = False
     is_unclaimed: bool = False
     operators: frozenset[str] = frozenset()
+    stateful: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -658,6 +658,11 @@ def _points_of_restores(patch: _Patch) -> None:
     patch.setattr(lineage_graph.Lineage, "_covers", covers)
 
 
+def _state_that_is_taken_over(patch: _Patch) -> None:
+    """Take each job that was restored from another one for one that took over all state (R41)."""
+    patch.setattr(lineage_graph, "_has_state_of", lambda *_: True)
+
+
 def _runs_of_successors(patch: _Patch) -> None:
     """Take each edge to a job for one to the run of it that lives (R41)."""
     patch.setattr(lineage_graph.Lineage, "_has_one_origin", lambda *_: True)

@@ -145,6 +145,14 @@ def kubernetes(kubernetes: KubernetesServer, jobs: TwoJobs) -> KubernetesServer:
     return kubernetes
 
 
+def with_operators(data: bytes, count: int) -> bytes:
+    """Return a ``_metadata`` with as many copies of its operator, each under its own id."""
+    start, own_id = data.index(bytes(range(16))), bytes(range(16))
+    end = data.index(hand.NULL_PROPERTIES[:4], start)
+    copies = (data[start:end].replace(own_id, bytes([n]) + own_id[1:]) for n in range(count))
+    return data[: start - 4] + hand.listed(*copies) + data[end:]
+
+
 def went(pair: tuple[Ran, Ran]) -> set[str]:
     """Return the checkpoints whose ``_metadata`` went, by id."""
     made, swept = pair
@@ -701,6 +709,20 @@ def test_what_a_proven_successor_continued_goes(jobs) -> None:
     """A control: the same two jobs, and the younger one has run for long enough."""
     jobs.fork()
     assert went(jobs.expire("--keep-last", "1")) == {"chk-90"}, "the other one is its origin"
+
+
+@pytest.mark.answered_by("state_that_is_taken_over", not_for=["True"])
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_r41_the_state_that_a_job_was_restored_without_stays(jobs, kubernetes, is_whole) -> None:
+    """One job was split in two: the other half has not begun (``allowNonRestoredState``)."""
+    jobs.fork()
+    kubernetes.add(a_config_map(f"orders-{jobs.new.id}-config-map", *retained(101), "counter"))
+    whole, half = (next(job.folder.glob("chk-10*/_metadata")) for job in (jobs.old, jobs.new))
+    for path, age, count in ((whole, 60 * DAY, 2), (half, HOUR, 2 if is_whole else 1)):
+        write(path, with_operators(path.read_bytes(), count), age)
+    gone = went(jobs.expire("--keep-last", "1"))
+    must_be_there(*([] if is_whole else [whole]))
+    assert gone == {"chk-90", *({"chk-100"} if is_whole else ())}
 
 
 def test_what_the_loser_of_a_fork_wrote_goes_when_it_is_declared_dead(jobs) -> None:

@@ -136,6 +136,8 @@ def _checkpoints(
             obstacle=_OF_ANOTHER if is_of_another else obstacle,
             holds=tuple(holds.of(each.folder)),
             deleted_on=frozenset(each.deleted_on or ()) if is_ordered else None,
+            operators=each.operators,
+            stateful=each.stateful,
             expired_at=expired.get(identity),
             put_back_at=each.modified_at if is_back else None,
         )

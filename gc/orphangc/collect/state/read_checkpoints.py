@@ -110,7 +110,7 @@ class ReadCheckpoints:
     @property
     def _head(self) -> bytes:
         aliases = hashlib.sha256(repr(tuple(self.aliases)).encode()).hexdigest()
-        return f"orphangc read checkpoints 1 {self.version} {aliases}\n".encode()
+        return f"orphangc read checkpoints 2 {self.version} {aliases}\n".encode()
 
     def _loaded(self) -> dict[str, dict[_Identity, bytes]]:
         if self._packs is None:
@@ -166,6 +166,7 @@ def _encoded(contents: object) -> bytes | None:
         "layouts": sorted(contents.layouts),
         "deleted_on": contents.deleted_on,
         "operators": sorted(contents.operators),
+        "stateful": sorted(contents.stateful),
         "files": list(map(str, contents.files)),
         "names": [[len(e.hi), e.checkpoint_ids is not None, sorted(e.others)] for e in names],
         "raw": len(raw[0]),
@@ -196,6 +197,7 @@ def _decoded(uri: str, listed: StoredObject, record: bytes) -> Checkpoint | NoCh
         layouts=frozenset(map(DirectoryLayout, head["layouts"])),
         deleted_on=None if head["deleted_on"] is None else tuple(head["deleted_on"]),
         operators=frozenset(head["operators"]),
+        stateful=frozenset(head["stateful"]),
     )
 
 

@@ -81,6 +81,8 @@ class LineageCheckpoint:
         holds: What needs it now (R43), as words for people: a pin, an HA entry, a restored path.
         deleted_on: Ends of its job upon which Flink deletes it, and ``SUBSUMED``; ``None`` if
             unknown (R40).
+        operators: Ids of the operators of its job.
+        stateful: Ids of those that have state in it.
         put_back_at: Time at which ``undelete`` stored it again; ``None`` if it did not.
     """
 
@@ -95,6 +97,8 @@ class LineageCheckpoint:
     obstacle: str = "not all of its files are in the storage root"
     holds: tuple[tuple[str, str], ...] = ()
     deleted_on: frozenset[str] | None = None
+    operators: frozenset[str] = frozenset()
+    stateful: frozenset[str] = frozenset()
     expired_at: datetime | None = None
     put_back_at: datetime | None = None
 
@@ -193,7 +197,8 @@ class Lineage:
             if each.uri == checkpoint.uri
             or (_is_before(checkpoint, each) and not heirs.isdisjoint(others))
         )
-        return (*own, *(each for run in heirs for each, _ in self._made_by.get(run, ())))
+        found = (*own, *(each for run in heirs for each, _ in self._made_by.get(run, ())))
+        return tuple(each for each in found if _has_state_of(checkpoint, each))
 
     def of_job(self, job: LineageJob) -> list[LineageCheckpoint]:
         """Return the checkpoints in a job's own directories."""
@@ -394,6 +399,18 @@ class Lineage:
 
     def _after_place(self, place: str) -> Collection[str]:
         return self._after.get(place, ())
+
+
+def _has_state_of(one: LineageCheckpoint, other: LineageCheckpoint) -> bool:
+    """Return whether the job of another checkpoint took over all state of one.
+
+    A job that is restored with ``allowNonRestoredState`` drops what none of its operators asks for:
+    it may be half of a job that was split, or have lost an operator by a new id.
+
+    Source: Flink 1.8-2.3, ``Checkpoints.loadAndValidateCheckpoint``; ``PendingCheckpoint``: each
+    operator of the job is in its checkpoints, also one without state.
+    """
+    return one.stateful <= other.operators
 
 
 def _is_before(one: LineageCheckpoint, other: LineageCheckpoint) -> bool:

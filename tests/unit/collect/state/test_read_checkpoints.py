@@ -31,6 +31,7 @@ CHECKPOINTS = {
         is_unclaimed=True,
         has_write_ahead_sink=True,
         operators=frozenset({"a" * 32, "b" * 32}),
+        stateful=frozenset({"a" * 32}),
     ),
 }
 
