@@ -68,6 +68,9 @@ def check_agreement(data: bytes, metadata: Metadata, references: References) -> 
     assert references.unregistered_paths == unregistered_in(handles, paths)
     assert list(dict.fromkeys(references.directories)) == directories_of(metadata)
     assert references.handles == len(handles)
+    assert references.operators == {each.id for each in metadata.operators}
+    stateful = {each.id for each in metadata.operators if next(handles_of((each,)), None)}
+    assert references.stateful == stateful
     assert references.checkpoint_id == metadata.checkpoint_id
     assert references.format_version == metadata.format_version
     assert references.ref_checkpoint_ids == tuple(ids)
