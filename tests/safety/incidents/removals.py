@@ -825,6 +825,11 @@ def _makers_of_savepoints(patch: _Patch) -> None:
     patch.setattr(sighted_lineage, "is_made_by", lambda *_: True)
 
 
+def _other_makers_of_savepoints(patch: _Patch) -> None:
+    """Take each savepoint for one of the job whose checkpoints it fits, of several (R42)."""
+    patch.setattr(lineage_facts, "_of_one_maker", lambda edges, _: edges)
+
+
 def _places_of_other_roots(patch: _Patch) -> None:
     """Let savepoints go that other storage roots collect beside (R42)."""
     folders = assemble_report.savepoint_folders

@@ -725,6 +725,31 @@ def test_r41_the_state_that_a_job_was_restored_without_stays(jobs, kubernetes, i
     assert gone == {"chk-90", *({"chk-100"} if is_whole else ())}
 
 
+@pytest.mark.answered_by("other_makers_of_savepoints", not_for=["unknown"])
+@pytest.mark.parametrize("twin", ["shown", "remembered", "unknown"])
+def test_r42_a_savepoint_that_two_jobs_may_have_made_stays(jobs, kubernetes, twin) -> None:
+    """Two jobs of one code ran side by side; one was stopped, and left its savepoint alone.
+
+    Their ids begin alike. The control: only the other one was ever there.
+    """
+    jobs.fork()
+    kubernetes.add(a_config_map(f"orders-{jobs.new.id}-config-map", *retained(101), "counter"))
+    savepoints = jobs.bed.folder / "savepoints"
+    folder = savepoints / f"savepoint-{jobs.old.id[:6]}-{7:012x}"
+    state = write(folder / "0000aaaa-5a5a-4000-8000-000000000000", b"savepoint", 60.5 * DAY)
+    only = write(folder / "_metadata", metadata(95, [state]), 60.5 * DAY)
+    stopped = Job(f"{jobs.old.id[:-1]}0", jobs.bed.root / "no folder of it is left")
+    with RestServer(flink(stopped, completed=95, status="FINISHED")) as cluster:
+        jobs.extra += ["--extra-roots", savepoints]
+        jobs.extra += [] if twin == "unknown" else ["--flink-rest", cluster.url]
+        jobs.looks()
+        if twin == "remembered":
+            cluster.routes.update(listing())
+        gone = went(jobs.expire("--keep-last", "1", "--savepoints", savepoints))
+    must_be_there(*([] if twin == "unknown" else [only]))
+    assert gone == {"chk-90", "chk-100", *({folder.name} if twin == "unknown" else ())}
+
+
 def test_what_the_loser_of_a_fork_wrote_goes_when_it_is_declared_dead(jobs) -> None:
     """Blue and green: the younger job goes on, the older one went on after the fork."""
     jobs.checkpoint(jobs.old, 100, 60 * DAY)

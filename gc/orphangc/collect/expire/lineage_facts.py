@@ -30,8 +30,8 @@ from orphangc.core.lineage.continuation import (
 from orphangc.core.lineage.lineage_graph import Lineage, LineageCheckpoint, LineageJob, lineages_of
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.lineage.stated_origins import ShownOrigins, stated_continuations
-from orphangc.core.memory.job_lives import is_flink_rest, placed
-from orphangc.core.memory.remembered import RememberedJob
+from orphangc.core.memory.job_lives import SavepointMakers, is_flink_rest, placed
+from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.model.codes import NEED_UNKNOWN
 from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import shifted
@@ -150,6 +150,7 @@ def _edges(
     stated: Mapping[str, str],
 ) -> tuple[list[Continuation], list[str]]:
     known, facts = cycle.remembered.lineage, cycle.origin_facts
+    seen = tuple(_of_one_maker(known.continuations, cycle.remembered))
     from_nothing = {
         each.job_id for each in facts.jobs.values() if _began_anew(each, facts.known(each))
     }
@@ -158,14 +159,27 @@ def _edges(
     directories = {job_id: job.places[0] for job_id, job in unlike.items()}
     ran = resource_continuations(known.resource_jobs, directories, from_nothing)
     shown = ShownOrigins(
-        edges=known.continuations,
+        edges=seen,
         from_nothing=from_nothing - fixed_ids(cycle),
         clock_skew=cycle.seen.settings.margins.clock_skew,
     )
     more, problems = stated_continuations(
         stated, unlike, checkpoints, at=cycle.evidence.now, shown=shown
     )
-    return [*known.continuations, *ran, *more], problems
+    return [*seen, *ran, *more], problems
+
+
+def _of_one_maker(edges: Iterable[Continuation], memory: WorldMemory) -> Iterator[Continuation]:
+    """Yield the edges without those by the contents of a savepoint that two jobs may have made.
+
+    Jobs of one code that were started together have the same ids at the same times; one that was
+    stopped may have left nothing but its savepoint.
+    """
+    makers = SavepointMakers.of(memory.jobs, memory.directories)
+    for edge in edges:
+        is_by_contents = edge.source is ContinuationSource.SAVEPOINT_CONTENTS
+        if not is_by_contents or makers.maker(edge.newer, ()) is not None:
+            yield edge
 
 
 def _stated_origins(jobs: Iterable[LineageJob], edges: Iterable[Continuation]) -> set[str]:
