@@ -547,7 +547,10 @@ def test_a_job_that_starts_may_begin_with_it(bed, is_shown) -> None:
 @pytest.mark.parametrize("below", ["savepoints/jobs", "other"])
 @pytest.mark.parametrize("is_named", [True, False])
 def test_a_job_that_the_search_alone_shows_may_begin_with_it(bed, below, is_named) -> None:
-    """It has no checkpoint yet, in a folder that no setting names; its name may be no job's."""
+    """It has no checkpoint yet, in a folder that no setting names; its name may be no job's.
+
+    ``all`` covers the places that are named, as in a plan.
+    """
     savepoint, other = a_savepoint(bed), bed.job(7, below=bed.folder / below)
     job = bed.job(9)
     job.checkpoint(1)
@@ -557,7 +560,8 @@ def test_a_job_that_the_search_alone_shows_may_begin_with_it(bed, below, is_name
         write(bed.folder / below / "orders" / "chk-1" / UUID_1, b"state", 30 * DAY)
     said = (savepoint, bed.root, "--closed-world")
     assert users(*said, "--ended-job", job.id)[1]["statement"] == PENDING
-    assert users(*said, *OVER)[1]["statement"] == "nobody needs it"
+    assert users(*said, *OVER)[1]["statement"] == PENDING
+    assert users(*said, bed.folder / below, *OVER)[1]["statement"] == "nobody needs it"
     told = second_check(bed, bed.job(1), savepoint)
     at = other.folder if is_named else bed.folder / below / "orders"
     assert (told["safe_to_delete"], str(at) in told["why"]) == (False, True)
@@ -854,6 +858,22 @@ def test_a_job_that_is_shown_to_begin_with_it_again_is_known_in_each_later_cycle
         code, told = users(savepoint, bed.root, "--state", bed.state, *rest)
     assert [each["job_id"] for each in told["users"]] == [job.id]
     assert (code, told["unknown"], told["is_complete"]) == (0, [], True)
+
+
+@pytest.mark.parametrize("was_seen", [True, False])
+def test_a_later_run_that_another_cluster_showed_outweighs_an_end_of_its_id(bed, was_seen) -> None:
+    """That cluster is not asked now: a plan says so too (R34)."""
+    job = bed.job(UNIQUE)
+    job.checkpoint(7, job.shared())
+    with (
+        RestServer(flink(job, completed=7, status="CANCELED")) as first,
+        RestServer(flink(job, completed=7, started_ms=9_000)) as second,
+    ):
+        one = ("--closed-world", "--flink-rest", first.url)
+        bed.plan(*one, *(("--flink-rest", second.url) if was_seen else ()))
+        code, told = users(job.folder / "chk-7", bed.root, "--state", bed.state, *one)
+    expected = (4, None, False) if was_seen else (0, False, True)
+    assert (code, told["has_users"], told["confirmed"]) == expected
 
 
 def test_users_are_unknown_where_the_memory_is_damaged(bed) -> None:

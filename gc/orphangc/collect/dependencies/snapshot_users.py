@@ -25,7 +25,6 @@ from orphangc.core.dependencies.restore_fallback import is_restore_fallback, rec
 from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import SnapshotUserPart
 from orphangc.core.groups import grouped
-from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
 from orphangc.core.times.instants import shifted
@@ -87,14 +86,12 @@ def users_of(
     lives: Lives,
     *,
     named: Iterable[tuple[Location, str]] = (),
-    remembered: Collection[RememberedJob] = (),
     weighing: Weighing,
 ) -> Users:
     """Return the users of a snapshot, as far as the checkpoints that were read show them.
 
     Args:
         checkpoints: Every checkpoint that was read; the snapshot's own only shows its maker.
-        remembered: What earlier cycles saw of jobs.
     """
     files = {} if snapshot.checkpoint is None else snapshot.checkpoint.files
     foreign = Foreign.of(ForeignKind.SNAPSHOT, snapshot.place, [snapshot.stored, *files.values()])
@@ -116,7 +113,7 @@ def users_of(
         unknown.append(maker)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unnamed = [maker] if isinstance(maker, SnapshotUserPart) else []
-    bound = _bound({*lives.living, *(each.job_id for each in remembered)}, read, lives)
+    bound = _bound({*lives.living, *(each.job_id for each in lives.remembered)}, read, lives)
     known = {each.job_id for each in users}
     for user in (*unnamed, *_beginning(snapshot, bound, lives)):
         if user.job_id not in known:
@@ -125,7 +122,7 @@ def users_of(
     users += _pinning(snapshot, named)
     hidden = hidden_origin_problem(lives.after)
     unknown += [*_forgotten(snapshot, bound, lives), *unread_of(lives, read)]
-    unknown += _restored_before(snapshot, bound.keys() - known, lives, remembered)
+    unknown += _restored_before(snapshot, bound.keys() - known, lives)
     unknown += [(str(snapshot.place), hidden)] if hidden else []
     return Users(
         users=tuple(users),
@@ -281,10 +278,10 @@ _RESTORED_BEFORE = (
 
 
 def _restored_before(
-    snapshot: Snapshot, bound: Collection[str], lives: Lives, remembered: Iterable[RememberedJob]
+    snapshot: Snapshot, bound: Collection[str], lives: Lives
 ) -> Iterator[tuple[str, str]]:
     """Yield the jobs that earlier cycles saw restored from a snapshot, and that may live (R43)."""
-    for record in remembered:
+    for record in lives.remembered:
         places, job_id = places_of(record.restored, lives.aliases), record.job_id
         if (
             any(is_same(place, snapshot.place) for place in places)

@@ -14,7 +14,9 @@ from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.known_checkpoints import retained_by
 from orphangc.core.cluster.placement import JobAnswer, home_of, job_answers
 from orphangc.core.decision.evidence import Checkpoint
+from orphangc.core.decision.flink_traces import other_runs, runs_without_an_end
 from orphangc.core.groups import grouped
+from orphangc.core.memory.remembered import RememberedJob
 from orphangc.core.model.types import JobId
 
 
@@ -25,6 +27,7 @@ class Lives:
     Attributes:
         changed_at: Newest store time of anything that was listed of a job, by job id.
         directories: The job directories that were seen, by job id, "" if the owner is unknown.
+        remembered: What earlier cycles saw of jobs.
     """
 
     before: Sequence[ClusterFacts]
@@ -37,6 +40,7 @@ class Lives:
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
     directories: Mapping[str, Sequence[Location]] = field(default_factory=dict)
     aliases: Sequence[Alias] = ()
+    remembered: Sequence[RememberedJob] = ()
 
     @cached_property
     def living(self) -> tuple[str, ...]:
@@ -53,11 +57,21 @@ class Lives:
             after=[each for each in after if is_placed or not each.is_globally_terminal],
             is_held=bool(self.holds_of(job_id)),
             is_declared_ended=self.is_declared_ended(job_id),
+            has_other_run=self._has_other_run(job_id, (*before, *after)),
             is_id_fixed=comes_back(job_id, (*before, *after)),
         )
         return status.has_ended(
             changed_at=self.changed_at.get(job_id), now=self.now, quiet_period=self.quiet_period
         )
+
+    def _has_other_run(self, job_id: str, facts: Sequence[JobFacts]) -> bool:
+        clusters = {each.uri for each in self.after if JobId(job_id) in each.jobs}
+        places = self.directories.get(job_id, ())
+        return any(other_runs(self._alive.get(job_id, ()), places, clusters, facts))
+
+    @cached_property
+    def _alive(self) -> dict[str, list[RememberedJob]]:
+        return runs_without_an_end(self.remembered)
 
     def _are_answers_placed(self, job_id: str) -> bool:
         """Return whether some answer surely concerns each directory of a job id (decision 20)."""

@@ -12,9 +12,11 @@ id since (R34). What it showed then counts until it shows an end, or a person st
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 
+from flinkstate.places.locations import Location
+from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.groups import grouped
 from orphangc.core.memory.job_lives import is_flink_rest, is_over
@@ -66,23 +68,35 @@ def with_remembered_traces(
 
 def with_other_runs(jobs: Mapping[str, JobEvidence], memory: WorldMemory) -> dict[str, JobEvidence]:
     """Return the evidence with the clusters that showed another run of each job."""
-    living = (e for e in memory.jobs if e.alive_at is not None and not is_over(e))
-    alive = grouped((e for e in living if is_flink_rest(e.by)), lambda each: each.job_id)
-    return {
-        key: replace(job, other_runs=tuple(sorted(_other_runs(job, alive.get(job.job_id, [])))))
-        for key, job in jobs.items()
-    }
+    alive = runs_without_an_end(memory.jobs)
+
+    def runs_of(job: JobEvidence) -> tuple[str, ...]:
+        found = alive.get(job.job_id, ())
+        return tuple(sorted(other_runs(found, job.directories, job.clusters, job.facts)))
+
+    return {key: replace(job, other_runs=runs_of(job)) for key, job in jobs.items()}
 
 
-def _other_runs(job: JobEvidence, alive: list[RememberedJob]) -> Iterator[str]:
-    """Yield the clusters of these records that do not answer for the job, unless of its own run.
+def runs_without_an_end(records: Iterable[RememberedJob]) -> dict[str, list[RememberedJob]]:
+    """Return, by job id, the records of the jobs that a cluster showed alive last."""
+    living = (e for e in records if e.alive_at is not None and not is_over(e))
+    return grouped((e for e in living if is_flink_rest(e.by)), lambda each: str(each.job_id))
+
+
+def other_runs(
+    alive: Iterable[RememberedJob],
+    directories: Iterable[Location],
+    clusters: Collection[str],
+    facts: Iterable[JobFacts],
+) -> Iterator[str]:
+    """Yield the clusters of these records that do not answer for a job, unless of its own run.
 
     A record that names other directories is of another job of the id (decision 20).
     """
-    own = {str(each) for each in job.directories}
-    runs = {facts.started_at for facts in job.facts}
+    own = {str(each) for each in directories}
+    runs = {each.started_at for each in facts}
     for record in alive:
-        directories = record.directories or record.stores_in
-        is_of_job = not directories or not own.isdisjoint(directories)
-        if is_of_job and record.by not in job.clusters and record.started_at not in runs:
+        places = record.directories or record.stores_in
+        is_of_job = not places or not own.isdisjoint(places)
+        if is_of_job and record.by not in clusters and record.started_at not in runs:
             yield record.by

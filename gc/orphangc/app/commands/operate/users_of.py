@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rich.console import RenderableType
 
-from flinkstate.files.paths import absolute, spelled_in
+from flinkstate.files.paths import absolute, is_inside, spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes
@@ -109,7 +109,9 @@ def _found(
         Lives(
             before=world.before,
             after=world.after,
-            is_declared_ended=settings.is_declared_ended,
+            is_declared_ended=lambda job_id: settings.is_declared_ended(
+                job_id, by_id=_is_elsewhere(world.directories.get(job_id, ()), settings)
+            ),
             holds=[hold for each in world.held for hold in each.holds],
             changed_at=world.changed_at,
             now=now(),
@@ -117,13 +119,18 @@ def _found(
             clock_skew=settings.margins.clock_skew,
             directories=world.directories,
             aliases=settings.aliases,
+            remembered=memory.jobs,
         ),
         named=named_as_a_whole((*world.before, *world.after), world.held, settings),
-        remembered=memory.jobs,
         weighing=Weighing(open_storage),
     )
     is_confirmed = found.is_confirmed and not absent
     return replace(found, unknown=(*found.unknown, *absent), is_confirmed=is_confirmed)
+
+
+def _is_elsewhere(directories: Iterable[Location], settings: StorageRootSettings) -> bool:
+    """Return whether a job has a directory in none of the named places: ``all`` covers no such."""
+    return not all(any(is_inside(each, at) for at in settings.own_places) for each in directories)
 
 
 def _root_of(snapshot: str) -> str:
