@@ -104,7 +104,7 @@ class LocalStorage(Storage):
                     try:
                         objects.append(_facts(parent + name, entry.stat(follow_symlinks=False)))
                     except FileNotFoundError:
-                        self._check_file_gone(parent + name)
+                        self._check_file_gone(parent + name, entry)
                     if entry.is_symlink() and not _leads_to_file(entry):
                         closed.append(name)
         ordered = sorted(objects, key=lambda each: each.key)
@@ -245,7 +245,7 @@ class LocalStorage(Storage):
                 try:
                     found = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
-                    self._check_file_gone(parent + entry.name)
+                    self._check_file_gone(parent + entry.name, entry)
                     continue
                 if st.S_ISREG(found.st_mode):
                     stamp = found.st_mtime_ns
@@ -284,7 +284,7 @@ class LocalStorage(Storage):
         except FileNotFoundError as err:
             if "\\" in key:
                 raise unreachable(f"list {self._place(key)}", _ESCAPED) from err
-            self._check_gone(key, is_folder=True)
+            self._check_gone(key)
             yield None
             return
         except (OSError, ValueError) as err:
@@ -296,17 +296,18 @@ class LocalStorage(Storage):
         finally:
             os.close(handle)
 
-    def _check_file_gone(self, key: str) -> None:
-        if may_be_metadata(key):  # millions of others come and go
-            self._check_gone(key, is_folder=False)
+    def _check_file_gone(self, key: str, entry: os.DirEntry[str]) -> None:
+        """Check what may be a folder: some mounts list no types. Millions of files come and go."""
+        if may_be_metadata(key) or not entry.is_file(follow_symlinks=False):
+            self._check_gone(key)
 
-    def _check_gone(self, key: str, *, is_folder: bool) -> None:
+    def _check_gone(self, key: str) -> None:
         """Raise ``StorageUnreachableError`` if a folder lists what cannot be found in it."""
         place = self._place(escaped(key))
         try:
             for _ in range(_ATTEMPTS):  # Flink may make it again meanwhile
                 with self._parent(key) as (handle, name):
-                    if not _is_unfound(name, handle, is_folder=is_folder):
+                    if not _is_unfound(name, handle):
                         return
         except FileNotFoundError:
             return
@@ -368,14 +369,14 @@ def _descend(handle: int, parts: Sequence[str]) -> int:
     return handle
 
 
-def _is_unfound(name: str, handle: int, *, is_folder: bool) -> bool:
-    """Return whether an open folder lists a file or a folder that cannot be found in it."""
+def _is_unfound(name: str, handle: int) -> bool:
+    """Return whether an open folder lists a name that cannot be found in it."""
     with os.scandir(handle) as entries:
-        kinds = [each.is_dir(follow_symlinks=False) for each in entries if each.name == name]
+        is_listed = any(each.name == name for each in entries)
     try:
         os.stat(name, dir_fd=handle, follow_symlinks=False)
     except FileNotFoundError:
-        return is_folder in kinds
+        return is_listed
     return False
 
 
