@@ -8,6 +8,7 @@ import pytest
 
 from cli.helpers import DAY, ENDED, Bed, contents, flink, now, run, write
 from cli.stories import make_story
+from flinkstate.files import mounts
 from orphangc.adapters.files import mount_table
 from orphangc.adapters.files.local_storage import LocalStorage
 from safety.incidents.essential import must_be_there
@@ -125,6 +126,18 @@ def test_a_mounted_file_system_has_a_clock_of_its_own(story, monkeypatch, is_nea
     assert set(contents(story.bed.root)) == before
     said = plan.refusal(story.job), plan.blocks(story.job)
     assert (said[0] == "clock_skew") if is_near else ("store_clock_unknown" in said[1])
+
+
+@pytest.mark.answered_by("clock_of_a_mount")
+def test_what_is_mounted_below_the_storage_root_has_a_clock_of_its_own(story, monkeypatch) -> None:
+    """A container made the folder around two volumes of NFS, and it is dated by this host."""
+    table = f"{mounts.table_text()}99 1 0:99 / {story.job.folder} rw - nfs4 server:/export rw\n"
+    monkeypatch.setattr(mount_table, "table_text", lambda: table)
+    just_written = story.job.shared(age=20 * DAY)  # by the clock of that server
+    for _ in range(2):
+        plan, _ = story.bed.cycle()
+    must_be_there(just_written)
+    assert plan.blocks(story.job) == ["store_clock_unknown"]
 
 
 def test_a_mounted_file_system_whose_clock_agrees_is_collected(story, monkeypatch) -> None:

@@ -102,17 +102,31 @@ OF_THIS_HOST = frozenset(
 
 
 def store_time(root: Location, probe_in: Path | None) -> StoreTime:
-    """Return the time of the clock that dates the files below a folder; ``None`` if unknown."""
-    kind = (device_of(root) or "unknown").partition(" ")[0]
+    """Return the time of the clock that dates the files below a folder; ``None`` if unknown.
+
+    What is mounted below it may have another clock, which no file beside it shows.
+    """
+    own, *below = _kinds_in(root)
     local = host_now()
-    if kind in OF_THIS_HOST:
+    other = next((each for each in below if each not in OF_THIS_HOST), None)
+    if own in OF_THIS_HOST and other is None:
         return StoreTime(now=local, local=local, source="clock of this host")
-    if probe_in is None or not is_on_same_device(Path(root.path), probe_in):
-        source = f"the state location is not on the mounted file system ({kind})"
+    if other or probe_in is None or not is_on_same_device(Path(root.path), probe_in):
+        source = f"the state location is not on the mounted file system ({other or own})"
         return StoreTime(now=None, local=local, source=source)
     shown = _time_of_new_file(probe_in)
-    source = f"a new file in the state location, on the same file system ({kind})"
+    source = f"a new file in the state location, on the same file system ({own})"
     return StoreTime(now=shown, local=host_now(), source=source)
+
+
+def _kinds_in(folder: Location) -> list[str]:
+    """Return the type of the file system of a folder, and of each that is mounted below it."""
+    try:
+        below = hidden_in(table_text(), resolved(folder).path)
+    except OSError:
+        below = []
+    devices = map(device_of, (folder, *map(canonical, below)))
+    return [(each or "unknown").partition(" ")[0] for each in devices]
 
 
 def is_on_same_device(root: Path, folder: Path) -> bool:
