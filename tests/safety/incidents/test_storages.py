@@ -98,6 +98,20 @@ def test_a_checkpoint_in_a_folder_without_a_name_keeps_its_files(on_s3: S3Story,
     assert free not in on_s3.contents()
 
 
+@pytest.mark.answered_by("metadata_of_another_name", "whole_storages")
+def test_what_is_left_out_hides_no_neighbour_of_a_longer_name(on_s3: S3Story) -> None:
+    """The copy of a number is broken, and left out as the plan says; another one is its tenfold."""
+    needed, free = sorted(on_s3.orphans)
+    data = metadata(9, [f"s3a://{on_s3.bucket}/checkpoints/{needed}"])
+    for key, body in (("b/metadata-1", data[:-9]), ("b/metadata-10", data)):
+        on_s3.client.put_object(Bucket=on_s3.bucket, Key=key, Body=body)
+    stated = ("--search-except", f"s3://{on_s3.bucket}/b/metadata-1")
+    for _ in range(2):
+        on_s3.sweep(on_s3.plan(*stated), "--delete")
+    assert needed in on_s3.contents()
+    assert free not in on_s3.contents()
+
+
 @pytest.mark.parametrize("folder", ["b/metadata", "{}/chk-8/copy", "/metadata"])
 @pytest.mark.parametrize("is_checkpoint", [True, False])
 @pytest.mark.answered_by("one_checkpoint_a_place")

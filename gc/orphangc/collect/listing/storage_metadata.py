@@ -25,6 +25,8 @@ from orphangc.ports import LISTING_SCHEMA, Progress, Spool, SpoolPart, Storage
 from orphangc.ports.engine import ListingHints
 
 _PHASE = "search"
+_LAST = "\U0010fffd"
+"""Sorts after every character that a request can name."""
 _ID = "[0-9a-f]{32}"
 _ANYWHERE = f"(?:^|/)(?:{pattern_where(lambda each: each.counts_anywhere)})/"
 _BELOW_AN_ID = f"/(?:{pattern_where(lambda each: not each.counts_anywhere)})/"
@@ -114,7 +116,7 @@ def metadata_in(
             progress(_PHASE, part.rows)
         part.finish(KeyRange())
     ends = {end for each in spool.finished() for end in (each.after, each.until) if end}
-    edges = ends - {f"{each}{end}" for each in folders for end in "/0"}
+    edges = ends - {end for each in map(_below, folders) for end in (each.after, each.until)}
     directories = spool.directories.keys() | _on_edges(storage, edges)
     objects = sorted(spool.noted.objects, key=lambda each: each.key)
     return ListedMetadata(
@@ -208,6 +210,14 @@ def _note(found: dict[str, datetime | None], directory: str, at: datetime | None
     found[directory] = known if at is None or (known is not None and known > at) else at
 
 
+def _below(folder: str) -> KeyRange:
+    """Return the range of the keys below a folder, which ends before the key after all of them.
+
+    Any object may have that key, ``metadata-10`` behind ``metadata-1``.
+    """
+    return KeyRange(f"{folder}/", f"{folder}/{_LAST}")
+
+
 @dataclass(slots=True)
 class _CountingSpool:
     """A spool that counts objects, notes folders of jobs, and keeps few rows.
@@ -225,7 +235,7 @@ class _CountingSpool:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.ranges += [KeyRange(f"{each}/", f"{each}0") for each in self.left_out]
+        self.ranges += map(_below, self.left_out)
 
     @property
     def rows(self) -> int:
