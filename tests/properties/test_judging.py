@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.decision.judge import judge, judge_all
-from orphangc.core.model.codes import Guard
+from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import JobState
 from support.builders import T0, a_cycle, a_job, a_survey, ago, ahead, an_ended_job
 
@@ -21,8 +21,9 @@ def families(draw: st.DrawFn) -> list[JobEvidence]:
     for key in draw(st.permutations(KEYS)):
         is_ended = draw(st.booleans())
         survey = a_survey(
-            newest_modified_at=ahead("1d") if draw(st.integers(0, 3)) == 0 else ago("30d"),
+            newest_modified_at=draw(st.sampled_from([ahead("1d"), *[ago("30d")] * 3])),
             live_in_shared=draw(st.sampled_from([0, 50, 50])),
+            sub_folders=draw(st.sampled_from([(), (), {"strange"}])),  # refused, though still
         )
         depends_on = draw(st.frozensets(st.sampled_from([*KEYS, "a stranger"]), max_size=2))
         build = an_ended_job if is_ended else a_job
@@ -56,8 +57,9 @@ def test_what_stops_a_living_job_stops_whatever_it_needs_and_nothing_else(jobs) 
         else:
             assert (found.refused is not None) is is_refused
             assert found.refused is None or found.refused.guard is Guard.DEPENDENT_JOB
-        assert len(found.blocked) == len(alone[key].blocked) + is_blocked
-        assert set(alone[key].blocked) <= set(found.blocked)
+        passed_on = [each for each in found.blocked if each not in alone[key].blocked]
+        assert found.blocked[: len(alone[key].blocked)] == alone[key].blocked
+        assert [each.condition for each in passed_on] == [Condition.DEPENDENT_JOB] * is_blocked
 
 
 @given(families(), st.randoms(use_true_random=False))

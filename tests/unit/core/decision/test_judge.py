@@ -122,12 +122,6 @@ def test_the_first_objection_is_the_refusal() -> None:
     assert judge(job, a_cycle()).refused.guard is Guard.FUTURE_TIME
 
 
-def test_jobs_that_have_nothing_to_do_with_each_other_are_judged_alone() -> None:
-    """Design, section 3: some jobs refused and others not."""
-    jobs = [a_job(A, survey=FUTURE), a_job(B), an_ended_job(C)]
-    assert refusals(jobs) == {A: Guard.FUTURE_TIME, B: None, C: None}
-
-
 def test_no_jobs_are_no_problem() -> None:
     """An empty storage is refused elsewhere."""
     assert judge_all([], a_cycle()) == {}
@@ -214,71 +208,6 @@ def test_a_dependent_of_unknown_state_counts_as_living() -> None:
     assert refusals(jobs)[A] is Guard.DEPENDENT_JOB
 
 
-def test_an_ended_dependent_passes_nothing_on() -> None:
-    """R12 asks of running jobs; an ended one's roots are read and protect by themselves."""
-    jobs = [a_job(A), an_ended_job(B, depends_on=frozenset({A}), survey=STRANGE)]
-    assert refusals(jobs) == {A: None, B: Guard.UNPROVEN_LAYOUT}
-
-
-def test_a_dependent_that_is_content_stops_nobody() -> None:
-    """Otherwise no restored job's old directory could ever be collected."""
-    jobs = [an_ended_job(A), feeding(B, A), feeding(C, A, B)]
-    assert judge_all(jobs, a_cycle()) == dict.fromkeys((A, B, C), Judgement())
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-@pytest.mark.parametrize(
-    ("jobs", "future"),
-    [
-        ([an_ended_job(A), feeding(B, A), feeding(C, B, survey=FUTURE)], C),
-        ([feeding(A, C), feeding(B, A, survey=FUTURE), feeding(C, B)], B),
-    ],
-    ids=["chain", "cycle"],
-)
-def test_a_refusal_follows_restores_to_their_end(jobs: list, future: str, order: tuple) -> None:
-    """R12: in whatever order the jobs are given; round a cycle, it comes to rest."""
-    others = dict.fromkeys((A, B, C), Guard.DEPENDENT_JOB)
-    assert refusals([jobs[each] for each in order]) == others | {future: Guard.FUTURE_TIME}
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_an_ended_job_in_the_middle_passes_on_what_it_received(order: tuple) -> None:
-    """R12: C is alive and was restored from B, which was restored from A: chains alike."""
-    middle = an_ended_job(B, depends_on=frozenset({A}))
-    jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
-    assert refusals([jobs[each] for each in order]) == {
-        A: Guard.DEPENDENT_JOB,
-        B: Guard.DEPENDENT_JOB,
-        C: Guard.FUTURE_TIME,
-    }
-    jobs[2] = feeding(C, B, survey=NOT_SEEN)
-    assert blocks([jobs[each] for each in order]) == {
-        A: [Condition.DEPENDENT_JOB],
-        B: [Condition.DEPENDENT_JOB],
-        C: [Condition.NOTHING_PROTECTED],
-    }
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_an_ended_job_in_the_middle_keeps_its_own_troubles_to_itself(order: tuple) -> None:
-    """R12 asks of living jobs: what is wrong with B alone stops neither A nor C."""
-    middle = an_ended_job(B, depends_on=frozenset({A}), survey=STRANGE)
-    jobs = [a_job(A), middle, feeding(C, B)]
-    assert refusals([jobs[each] for each in order]) == {A: None, B: Guard.UNPROVEN_LAYOUT, C: None}
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_an_ended_job_that_is_refused_itself_hides_nobody_behind_it(order: tuple) -> None:
-    """R12: B's own refusal must not swallow what C, which is alive, has to say about A."""
-    middle = an_ended_job(B, depends_on=frozenset({A}), survey=STRANGE)
-    jobs = [a_job(A), middle, feeding(C, B, survey=FUTURE)]
-    assert refusals([jobs[each] for each in order]) == {
-        A: Guard.DEPENDENT_JOB,
-        B: Guard.UNPROVEN_LAYOUT,
-        C: Guard.FUTURE_TIME,
-    }
-
-
 def test_a_long_chain_is_followed_in_the_worst_order() -> None:
     """R12: one hop a round is enough rounds."""
     names = [f"{number:032x}" for number in range(40)]
@@ -303,32 +232,7 @@ def test_a_directory_of_unknown_owner_in_the_middle_is_followed_too() -> None:
     }
 
 
-def test_a_job_does_not_depend_on_itself_nor_on_strangers() -> None:
-    """Keys that were not judged are ignored, and so is the job's own."""
-    assert refusals([feeding(A, A, "elsewhere", survey=FUTURE)]) == {A: Guard.FUTURE_TIME}
-    assert refusals([feeding(A, A, "elsewhere")]) == {A: None}
-
-
-def test_a_refusal_of_its_own_is_kept_when_a_dependent_is_refused_too() -> None:
-    """The operator reads the nearest cause."""
-    jobs = [a_job(A, strangers=frozenset({C})), feeding(B, A, survey=FUTURE)]
-    assert refusals(jobs) == {A: Guard.TWO_OWNERS, B: Guard.FUTURE_TIME}
-
-
 # --------------------------------------------------------------------------- blocks
-
-
-def test_a_block_of_a_living_dependent_is_passed_on_along_the_chain_once() -> None:
-    """R12: what may not be deleted of B may be needed, so neither may what B needs of A."""
-    jobs = [an_ended_job(A), feeding(B, A), feeding(C, B, survey=NOT_SEEN)]
-    expected = {
-        A: [Condition.DEPENDENT_JOB],
-        B: [Condition.DEPENDENT_JOB],
-        C: [Condition.NOTHING_PROTECTED],
-    }
-    for order in permutations(jobs):
-        assert blocks(order) == expected
-        assert set(refusals(order).values()) == {None}
 
 
 def test_a_block_that_is_passed_on_says_whose_it_is_and_why() -> None:
@@ -340,17 +244,6 @@ def test_a_block_that_is_passed_on_says_whose_it_is_and_why() -> None:
     )
 
 
-def test_a_block_goes_round_a_cycle_and_comes_to_rest() -> None:
-    """Each job gets the sentence once, and never about itself."""
-    jobs = [feeding(A, B, survey=NOT_SEEN), feeding(B, A), feeding(C, A, B, survey=NOT_SEEN)]
-    assert blocks(jobs) == {
-        A: [Condition.NOTHING_PROTECTED, Condition.DEPENDENT_JOB],
-        B: [Condition.DEPENDENT_JOB],
-        C: [Condition.NOTHING_PROTECTED],
-    }
-    assert blocks(jobs[:2]) == {A: [Condition.NOTHING_PROTECTED], B: [Condition.DEPENDENT_JOB]}
-
-
 def test_a_proven_ends_block_is_not_passed_on() -> None:
     """As with refusals: Flink itself says that it is over, so nothing can be pending."""
     over = (some_facts(B, status="CANCELED"),)
@@ -360,27 +253,12 @@ def test_a_proven_ends_block_is_not_passed_on() -> None:
     assert blocks([a_job(A), restless]) == {A: [], B: [Condition.NOT_QUIET]}
 
 
-def test_a_job_that_is_only_declared_ended_and_still_writes_blocks_what_it_needs() -> None:
-    """L7: it may be alive, and its next checkpoint may need any file of A."""
-    restless = an_ended_job(B, depends_on=frozenset({A}), survey=a_survey())
-    assert blocks([a_job(A), restless]) == {A: [Condition.DEPENDENT_JOB], B: [Condition.NOT_QUIET]}
-
-
 def test_a_directory_that_is_only_declared_ended_and_still_written_blocks_the_others() -> None:
     """L7: no checkpoint of it was seen, so any file may be needed."""
     changing = {"own_checkpoints": (), **NO_IDS, "survey": a_survey()}
     assert blocks([an_ended_job(B, **changing), an_ended_job(A)])[A] == [Condition.DEPENDENT_JOB]
     (block,) = judge_all([an_ended_job(B, **changing), an_ended_job(A)], a_cycle())[A].blocked
     assert "declare it ended" not in block.message
-
-
-def test_a_dependent_that_is_refused_and_blocked_passes_both_on() -> None:
-    """Void and blocked are two statements; neither hides the other."""
-    survey = a_survey(newest_modified_at=ahead("1d"), live_in_shared=0)
-    jobs = [an_ended_job(A), feeding(B, A, survey=survey)]
-    for order in permutations(jobs):
-        assert refusals(order)[A] is Guard.DEPENDENT_JOB
-        assert blocks(order)[A] == [Condition.DEPENDENT_JOB]
 
 
 # --------------------------------------------------------------------------- unseen

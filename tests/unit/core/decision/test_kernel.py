@@ -17,7 +17,7 @@ from orphangc.core.decision.kernel import (
     reason_words,
     verdict_batch,
 )
-from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
+from orphangc.core.model.bounds import NEVER
 from orphangc.core.model.types import Action, Reason, StoredObject
 from orphangc.core.times.instants import microseconds_of
 from orphangc.ports import VERDICT_SCHEMA as PORTS_SCHEMA
@@ -104,28 +104,6 @@ def test_ids_and_margins_of_any_size_are_compared(checkpoint_id, bounds, expecte
     """Row 5, R9, R14: columns hold 64 bits, and what is said of a job may be more."""
     name = NAME if checkpoint_id is None else f"{checkpoint_id}_{NAME}"
     assert verdict(an_object(name), bounds=bounds) == expected
-
-
-@pytest.mark.parametrize(
-    ("modified_at", "expected"),
-    [
-        (T0 + timedelta(days=9), TOO_YOUNG),
-        (datetime(9999, 12, 31, tzinfo=UTC), TOO_YOUNG),
-        (NEVER - MICROSECOND, TOO_YOUNG),
-        (datetime(1, 1, 1, tzinfo=UTC), TOO_YOUNG),
-    ],
-)
-def test_no_time_that_a_store_may_tell_is_too_far_away(modified_at, expected) -> None:
-    """Row 6: neither end of the calendar, nor a microsecond before 1970."""
-    assert verdict(an_object(modified_at=modified_at)) == expected
-
-
-@pytest.mark.parametrize("at", [None, NEVER])
-def test_an_unknown_bound_keeps_everything(at: datetime | None) -> None:
-    """The cutoff for unknown bounds is before every credible time."""
-    bounds = some_bounds(bounds=(Bound(BoundName.GRACE_PERIOD, at),))
-    for modified_at in (NEVER + MICROSECOND, NEVER, ago("30d"), None):
-        assert verdict(an_object(modified_at=modified_at), bounds=bounds) == TOO_YOUNG
 
 
 def test_an_instant_is_exact_to_the_microsecond() -> None:
@@ -227,20 +205,6 @@ def test_nothing_gives_nothing() -> None:
     batch = verdict_batch(columns, *found, owner=np.zeros(0, np.int32), job_ids=[])
     assert batch.num_rows == 0
     assert batch.schema.equals(PORTS_SCHEMA)
-
-
-def test_the_margins_of_a_void_job_do_not_matter() -> None:
-    """Row 1 stands before every comparison, so nothing of it is computed wrongly."""
-    bounds = JobBounds(
-        is_refused=True,
-        is_ended=False,
-        bounds=(),
-        oldest_retained_checkpoint_id=None,
-        checkpoint_id_margin=0,
-        quarantine_start=datetime.max.replace(tzinfo=UTC),
-        newest_completed_at=datetime.min.replace(tzinfo=UTC),
-    )
-    assert verdict(bounds=bounds) == REFUSED
 
 
 def test_reasons_stand_in_the_order_of_the_questions() -> None:
