@@ -12,7 +12,6 @@ from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import JobState, Mode
 from orphangc.core.world.known_world import OutsidePath
 from support.builders import (
-    JOB,
     T0,
     a_cycle,
     a_hold,
@@ -358,14 +357,6 @@ def test_a_job_of_unknown_state_that_needs_nothing_blocks_as_if_it_ran() -> None
     """R20: unknown is treated as running."""
     job = a_job(before=(), after=(), survey=a_survey(live_in_shared=0))
     assert Condition.NOTHING_PROTECTED in blocks(job)
-
-
-def test_a_halt_blocks_every_job_with_the_reason_it_was_given() -> None:
-    """R17, R22: stop the collector globally."""
-    cycle = a_cycle(halted="halted at noon: chk-7 lost a file")
-    for job in (a_job(), an_ended_job(), a_job(job_id=JOB)):
-        (blocked,) = judge(job, cycle).blocked
-        assert (blocked.condition, blocked.message) == (Condition.HALTED, cycle.halted)
 
 
 def test_what_is_due_is_judged_even_where_a_guard_refuses() -> None:
