@@ -2,25 +2,17 @@
 
 import pytest
 
-from support.grouped import for_each, grouped
+from support.grouped import grouped
 
 pytest_plugins = ["pytester"]
 
-WORDS = grouped(["ant", "bee", "ape"], by=lambda word: word[0])
-SEEN: list[str] = []
 
-
-@for_each("word", WORDS)
-def test_each_value_is_given_beside_the_fixtures(word: str, request: pytest.FixtureRequest) -> None:
-    """In groups of their own; a fixture is asked for as in any test."""
-    SEEN.append(word)
-    assert word[0] == request.node.callspec.params["group"]
-
-
-def test_all_values_were_given() -> None:
-    """A group is one case."""
-    assert WORDS == {"a": ["ant", "ape"], "b": ["bee"]}
-    assert SEEN == ["ant", "ape", "bee"]
+def test_each_value_is_in_the_group_of_its_key() -> None:
+    """In the order in which they are given."""
+    assert grouped(["ant", "bee", "ape"], by=lambda word: word[0]) == {
+        "a": ["ant", "ape"],
+        "b": ["bee"],
+    }
 
 
 def test_a_failure_names_its_value_and_marks_choose_groups(pytester: pytest.Pytester) -> None:
