@@ -8,6 +8,7 @@ from rich.table import Table
 
 from cli.helpers import run
 from flinkstate.commands.rescale import Rescaling, rescaled_document, rescaled_rows, rescaled_tables
+from flinkstate.errors import SettingsError
 from flinkstate.values.handles import FileHandle, OperatorHandle, OperatorState, StateMode
 from flinkstate.values.metadata_values import Metadata, Operator, Subtask
 from unit.flinkstate.metadata.golden_files import golden
@@ -52,6 +53,18 @@ def test_a_list_is_cut_a_union_copied_and_a_broadcast_copied_once() -> None:
         (2, "op-list", 1, 2),
         (2, "op-union", None, 2),
     ]
+
+
+def test_a_small_file_cannot_ask_for_all_memory() -> None:
+    """A hundred operators of 29 bytes each, of the largest parallelism, of which one is changed."""
+    ids = [f"{number:032x}" for number in range(100)]
+    operators = [
+        Operator(id=each, parallelism=32_768, max_parallelism=32_768, subtasks=()) for each in ids
+    ]
+    operators.append(Operator(id="f" * 32, parallelism=-(2**31), max_parallelism=1, subtasks=()))
+    wide = Metadata(format_version=3, checkpoint_id=1, master_states=(), operators=tuple(operators))
+    with pytest.raises(SettingsError, match="3,244,034 new subtasks"):
+        rescaled_document(wide, Rescaling(operators={ids[0]: 2}))
 
 
 def test_with_the_same_parallelism_only_the_union_goes_to_others() -> None:

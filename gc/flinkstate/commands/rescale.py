@@ -33,6 +33,8 @@ _MANY, _FEW, _TOGETHER = 16, 2, 160
 """Maximum and minimum number of new subtasks that a table shows, and of all tables together;
 documents and pages show more.
 """
+_MOST_SUBTASKS = 1 << 20
+"""Maximum number of new subtasks of all operators: each takes some hundred bytes."""
 _NONE_MOVED = "in-flight data moves as the job partitions its streams, which no checkpoint records"
 
 
@@ -86,18 +88,25 @@ def rescaled_document(metadata: Metadata, rescaling: Rescaling) -> _Document:
     has one entry of it, whose ``from_subtask``, ``offsets`` and ``sizes`` are null.
 
     Raises:
-        SettingsError: The checkpoint has no such operator, or several.
+        SettingsError: The checkpoint has no such operator, or several; or there are too many new
+            subtasks.
     """
     by_id = {
         find_operator(metadata, name).id: parallelism
         for name, parallelism in rescaling.operators.items()
     }
+    asked = [
+        by_id.get(each.id) or rescaling.every or each.parallelism for each in metadata.operators
+    ]
+    together = sum(each for each in asked if 0 < each <= MAX_PARALLELISM)
+    if together > _MOST_SUBTASKS:
+        raise SettingsError(
+            f"{together:,} new subtasks: more than {_MOST_SUBTASKS:,} are not shown"
+        )
+    pairs = zip(metadata.operators, asked, strict=True)
     return {
         "parallelism": rescaling.every,
-        "operators": [
-            _operator(redistribute(each, by_id.get(each.id) or rescaling.every or each.parallelism))
-            for each in metadata.operators
-        ],
+        "operators": [_operator(redistribute(*pair)) for pair in pairs],
     }
 
 
