@@ -101,13 +101,19 @@ class Location:
         """Return whether ``other`` is this place or below it, or may be by what its URI leaves out.
 
         The environment says which account a container of Azure's without one is in, which name
-        service is meant where none is named, and its port. Names of hosts have no case.
+        service is meant where none is named, and its port. Names of hosts have no case, and a user
+        in front of one only says who asks.
         """
-        less, more = sorted((self.authority.lower(), other.authority.lower()), key=len)
+        less, more = sorted((self._service, other._service), key=len)
         named = {"", more, *(more.partition(sign)[0] for sign in "@:")}
         if self.scheme == other.scheme and less in named:
             other = Location(other.scheme, self.authority, other.path)
         return self.contains(other)
+
+    @property
+    def _service(self) -> str:
+        named = self.authority.lower()
+        return named.rpartition("@")[2] if self.kind is StoreKind.FILE_SYSTEM else named
 
     @property
     def kind(self) -> StoreKind | None:

@@ -147,6 +147,7 @@ AZURE = "abfs://c@a.dfs.core.windows.net/ck"
         ("az://c/ck", f"{AZURE}/job/shared", True),
         ("hdfs://nn:8020/ck", "hdfs:///ck/job", True),
         ("hdfs://nn:8020/ck", "hdfs://NN/ck/job", True),
+        ("hdfs://flink@nn:8020/ck", "hdfs://nn:8020/ck/job", True),
         (AZURE, "wasbs://c@a.blob.core.windows.net/ck/job", False),
         (AZURE, "abfs://c@b.dfs.core.windows.net/ck/job", False),
         ("az://c/ck", "az://d/ck/job", False),

@@ -268,12 +268,16 @@ def test_the_folders_that_a_place_lies_in_end_at_the_top() -> None:
         ("hdfs://nn:8020/cp", "hdfs://nn/cp/state", True),
         ("hdfs://NN:8020/cp", "hdfs://nn:8020/cp/state", True),
         ("hdfs://nn:8020/cp", "hdfs://mm:8020/cp/state", False),
+        ("hdfs://flink@nn:8020/cp", "hdfs://nn:8020/cp/state", True),
+        ("hdfs://nn/cp", "hdfs://flink@nn:8020/cp/state", True),
+        ("hdfs://a@nn/cp", "hdfs://b@nn/cp/state", True),
+        ("hdfs://flink@nn:8020/cp", "hdfs://flink@mm:8020/cp/state", False),
         ("hdfs://nn:8020/cp", "hdfs://n/cp/state", False),
         ("hdfs:///cp", "viewfs://nn/cp/state", False),
     ],
 )
 def test_what_a_place_leaves_out_may_be_any(one: str, other: str, *, may: bool) -> None:
-    """Account, name service or port, which the environment names; two that are named are two."""
+    """Account, name service, port or user, which the environment names; two named are two."""
     assert canonical(one).may_be_around(canonical(other)) is may
 
 
