@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Column, Table
     from rich.text import Text
-from typing import TYPE_CHECKING
 
 COMMAND_IN_TEXT = r"""(?<=[Rr]un: )(?:orphangc|flinkstate|aws) (?:'[^']*'|"[^"]*"|[^;'"\n])+"""
 """Pattern of a command in a sentence."""
