@@ -25,7 +25,7 @@ from cli.helpers import AT_ONCE, Bed, run
 from cli.scheduled import Configured, settings_of, started
 from cli.stories import Story, make_story
 from support import speed
-from support.processes import until, wakings
+from support.processes import finished, until, wakings
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -251,6 +251,18 @@ def test_a_command_that_only_reads_says_that_it_was_interrupted(story: Story) ->
         130,
         ["orphangc: interrupted: the same command begins again"],
     )
+
+
+def test_a_signal_after_the_end_leaves_no_traceback() -> None:
+    """The work is done, and Python is cleaning up: a handler of ours would raise into that."""
+    lines = (
+        "import atexit, os, signal",
+        "from flinkstate.console.exit import run_to_exit",
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)",
+        "run_to_exit(lambda: None, print)",
+    )
+    done = finished([sys.executable, "-c", "\n".join(lines)])
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_explain_answers_in_sentences(story: Story) -> None:

@@ -65,6 +65,9 @@ def run_to_exit(command: Callable[[], object], complain: Callable[[str], object]
     except OSError as err:
         complain(str(err))
         sys.exit(ExitCode.FAILED)
+    finally:
+        for number in ENDING:  # no frame of ours is left to raise into
+            signal.signal(number, signal.SIG_DFL)
     sys.exit(ExitCode.DONE)
 
 
