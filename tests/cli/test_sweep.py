@@ -221,7 +221,9 @@ def test_a_plan_that_is_not_as_it_was_made_is_refused(story, change, said) -> No
     """One character is enough; a partial copy, or what another version wrote, is no plan."""
     plan = due(story)
     change(plan)
-    assert said in refused(plan, story.bed)
+    complaint = refused(plan, story.bed)
+    assert said in complaint
+    assert complaint.endswith("; plan again")
 
 
 def test_verdicts_of_another_plan_are_refused(story) -> None:

@@ -136,7 +136,7 @@ class PlanDirectory:
         for name, digest in plan.verdict_files.items():
             path = self.verdicts / name
             if path.name != name or not path.is_file() or _sha256(path) != digest:
-                raise PlanMismatchError(f"{path} is not the file that was planned")
+                raise PlanMismatchError(f"{path} is not the file that was planned; plan again")
 
     def read_head(self) -> Plan:
         """Return the plan without reading its verdict files, which may be large.
@@ -159,7 +159,7 @@ class PlanDirectory:
                 f"{path} is no plan of this version: {where}: {first['msg']}; plan again"
             ) from err
         if plan.plan_id != plan.digest():
-            raise PlanMismatchError(f"{path} was altered: its identity does not match its content")
+            raise PlanMismatchError(f"{path} was altered since it was planned; plan again")
         return plan
 
     def rows(self, plan: Plan, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:

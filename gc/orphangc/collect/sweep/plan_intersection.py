@@ -32,17 +32,18 @@ _Mask = npt.NDArray[np.bool_]
 def check_plan(plan: Plan, settings: StorageRootSettings, now: datetime) -> None:
     """Raise ``PlanMismatchError`` unless a plan is of this root and version, and young enough."""
     if plan.tool_version != __version__:
-        raise PlanMismatchError(f"the plan is by version {plan.tool_version}, not {__version__}")
+        made = f"the plan is by version {plan.tool_version}, not {__version__}"
+        raise PlanMismatchError(f"{made}; plan again")
     if plan.root != str(settings.location):
-        raise PlanMismatchError(f"the plan is for {plan.root}, not {settings.root}")
+        raise PlanMismatchError(f"the plan is for {plan.root}, not {settings.root}; plan again")
     life = settings.plan_life
     age = now - plan.created_at
     if age < -settings.clock_skew - _MINIMAL_PLAN_LIFE:
         raise PlanMismatchError(
-            f"the plan is dated {-age} in the future: a clock was set back; make a new one"
+            f"the plan is dated {-age} in the future: a clock was set back; plan again"
         )
     if age > life:
-        raise PlanMismatchError(f"the plan was made {age} ago, longer than {life}: make a new one")
+        raise PlanMismatchError(f"the plan was made {age} ago, longer than {life}; plan again")
 
 
 def requested_verdicts(batches: Iterable[pa.RecordBatch], scratch: TemporarySpace) -> Shards:
