@@ -74,7 +74,8 @@ def load_configuration(path: Path) -> Configuration:
     content = _prepared(_completed(content, "", problems), path, problems)
     configuration = _validated(content, problems)
     if problems or configuration is None:
-        raise SettingsError(f"{path}: {in_one_line(problems)}")
+        by = f", overridden by {', '.join(names)}" if (names := overriding()) else ""
+        raise SettingsError(f"{path}{by}: {in_one_line(problems)}")
     if not configuration.storage_roots and not configuration.discovery.is_on:
         raise SettingsError(
             f"{path}: discovery: name namespaces, files or flink_rest to read"

@@ -256,12 +256,17 @@ def test_the_schema_accepts_and_refuses_what_the_program_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("ORPHANGC_HTTP", "tcp://10.0.0.1:80"), ("ORPHANGC_STORAGE_ROOTS", "[{")]
+    ("name", "value"),
+    [
+        ("ORPHANGC_HTTP", "tcp://10.0.0.1:80"),
+        ("ORPHANGC_STORAGE_ROOTS", "[{"),
+        ("ORPHANGC_MODE", "Delete"),
+    ],
 )
-def test_a_variable_that_is_no_json_is_reported(load, monkeypatch, name: str, value: str) -> None:
+def test_a_wrong_variable_is_named(load, monkeypatch, name: str, value: str) -> None:
     """Kubernetes makes variables of services by itself."""
     monkeypatch.setenv(name, value)
-    with pytest.raises(SettingsError, match="environment: "):
+    with pytest.raises(SettingsError, match=f"overridden by {name}: "):
         load()
 
 
