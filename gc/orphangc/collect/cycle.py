@@ -20,7 +20,6 @@ from orphangc.collect.mark.since_listing import listed_at
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import ListingSurvey, survey_listing
 from orphangc.collect.observe.observation import Environment, Observation, observe
-from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.collect.world.recalling import NOTHING_RECALLED, Recalled, with_expiries, with_memory
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import CycleEvidence
@@ -163,7 +162,6 @@ def _foreign_usages(
     *,
     environment: Environment,
 ) -> ForeignUsages:
-    seen = marked.seen
     usages = foreign_usages_of(
         environment,
         marked.mark,
@@ -173,7 +171,7 @@ def _foreign_usages(
         held=survey.surveyed.held,
         cycle=known.evidence,
     )
-    named = tuple(named_as_a_whole((*seen.before, *seen.after), seen.ha, seen.settings))
+    named = tuple(marked.seen.answers.named_as_a_whole())
     return replace(usages, named=named, beside=known.living_beside)
 
 

@@ -41,6 +41,7 @@ from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
 from orphangc.collect.observe import observation as observe
 from orphangc.collect.observe.changes_beside import ChangesBeside
+from orphangc.collect.observe.reported import Answers
 from orphangc.collect.quarantine import quarantine
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.revalidate import revalidation
@@ -188,7 +189,7 @@ def _siblings(patch: _Patch) -> None:
 
 def _reported_roots(patch: _Patch) -> None:
     """Look at no place that Flink or Kubernetes names (R4)."""
-    patch.setattr(observe, "reported_places", lambda *_, **__: ([], ()))
+    patch.setattr(Answers, "reported", lambda *_: ([], ()))
 
 
 def _reading_anew(patch: _Patch) -> None:
@@ -594,7 +595,7 @@ def _origins_before_a_failover(patch: _Patch) -> None:
 
 def _origins_in_configurations(patch: _Patch) -> None:
     """Forget what the configurations of clusters restore a job from (R43)."""
-    patch.setattr(held_checkpoints, "named_by_configurations", lambda *_: ())
+    patch.setattr(Answers, "named_by_configurations", lambda *_: ())
 
 
 def _losses_that_concern_no_job_here(patch: _Patch) -> None:

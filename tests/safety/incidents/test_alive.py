@@ -1,13 +1,14 @@
 """Losses by taking for dead what is only suspended: told with HA metadata and Flink resources."""
 
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, contents, flink, run, write
 from cli.stories import Story, make_story
 from orphangc.adapters.flink.ha_metadata import ZooKeeperHa
-from orphangc.collect.observe.reported import reported_places
+from orphangc.collect.observe.reported import Answers
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.cluster.zookeeper_paths import zookeeper_facts
 from orphangc.core.model.settings import StorageRootSettings
@@ -471,11 +472,12 @@ def test_a_local_path_that_is_none_in_a_bucket_is_not_taken_for_a_local_one() ->
         places=(PlaceNamed("/savepoints/sp-1", "kubernetes:flink/FlinkDeployment/orders"),),
     )
     settings = StorageRootSettings(root="s3://lake/checkpoints")
-    places, (broken,) = reported_places((), (), settings, ha=[named])
+    answers = Answers(settings=settings, ha=(named,))
+    places, (broken,) = answers.reported()
     assert places == []
     assert "FlinkDeployment/orders" in broken.reason
     meant = settings.model_copy(update={"alias": ("/savepoints=s3://lake/savepoints",)})
-    places, unusable = reported_places((), (), meant, ha=[named])
+    places, unusable = replace(answers, settings=meant).reported()
     assert ([str(each) for each in places], unusable) == (["s3://lake/savepoints/sp-1"], [])
 
 

@@ -23,7 +23,6 @@ from orphangc.collect.mark.pins import empty_pins
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import ListingSurvey
 from orphangc.collect.observe.observation import Environment, Observation
-from orphangc.collect.observe.reported import named_by_resources
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.table import AREAS
 from orphangc.core.cluster.place_options import CHECKPOINT_OPTIONS, SAVEPOINT_OPTIONS
@@ -354,7 +353,7 @@ def _warnings(  # noqa: PLR0917 - what a cycle found
     yield from _ha_warnings(marked.seen, environment)
     yield from _unknown_jobs(known, settings)
     # a checkpoint that a resource names, as one of a running job, may be gone soon
-    named = {place for place, _ in named_by_resources(marked.seen.ha, settings)}
+    named = {place for place, _ in marked.seen.answers.named_by_resources()}
     yield from empty_pins(storage, [each for each in settings.pins if each not in named])
 
 

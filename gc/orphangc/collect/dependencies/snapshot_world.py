@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from flinkstate.places.locations import Location
 from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead
-from orphangc.collect.observe.reported import homes_in_answers, places_in_answers
+from orphangc.collect.observe.reported import Answers
 from orphangc.collect.observe.storage_search import FoundInStorage, StorageSearch
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
@@ -53,7 +53,7 @@ class SnapshotWorld:
     absent: Sequence[FoundInStorage]
     before: Sequence[ClusterFacts]
     after: Sequence[ClusterFacts]
-    held: Sequence[HaFacts]
+    answers: Answers
 
     @property
     def _read(self) -> tuple[CheckpointsRead | FoundInStorage, ...]:
@@ -121,14 +121,15 @@ def read_world(
     reader = sources.reader
     search = replace(sources.search, reader=reader, progress=progress)
     before, held_before = _asked(sources)
-    named = [*places_in_answers(before, (), settings, held_before)]
+    named = [*Answers(settings=settings, clusters=before, ha=held_before).places()]
     listings = search.listings(named)
     parts = [reader.collect(base) for base in sources.bases]
     after, held_after = _asked(sources)
+    answers = Answers(settings=settings, clusters=(*before, *after), ha=(*held_before, *held_after))
     bases = [each.location for each in sources.bases]
     storages = search.contents(
         listings,
-        (*named, *places_in_answers(after, (), settings, held_after)),
+        answers.places(),
         read=[each for part in parts for each in part.checkpoints],
         links=(),
         seen={
@@ -137,18 +138,17 @@ def read_world(
             for folder, stored in part.scan.metadata.items()
         },
     )
-    homes = homes_in_answers((*before, *after), (), settings, (*held_before, *held_after))
     return SnapshotWorld(
         bases=bases,
         parts=parts,
         storages=storages,
-        absent=search.absent(homes, storages, zip(bases, parts, strict=True)),
+        absent=search.absent(answers.homes(), storages, zip(bases, parts, strict=True)),
         before=before,
         after=after,
-        held=(*held_before, *held_after),
+        answers=answers,
     )
 
 
-def _asked(sources: Sources) -> tuple[list[ClusterFacts], list[HaFacts]]:
+def _asked(sources: Sources) -> tuple[tuple[ClusterFacts, ...], tuple[HaFacts, ...]]:
     clusters, held = sources.clusters, sources.holders
-    return [each.observe() for each in clusters], [each.observe() for each in held]
+    return tuple(each.observe() for each in clusters), tuple(each.observe() for each in held)

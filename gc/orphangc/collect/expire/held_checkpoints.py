@@ -10,7 +10,6 @@ from flinkstate.files.paths import meet, spellings
 from flinkstate.places.locations import Location, places_of
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.dependencies.origins import OriginFacts, recovers, shown_origins
-from orphangc.collect.observe.reported import named_by_configurations, named_by_resources
 from orphangc.core.groups import sets_of
 
 _Hold = tuple[str, str]
@@ -67,25 +66,23 @@ def holds_of(
     Args:
         self_sustained: Keys of the jobs that need no file that is not their own.
     """
-    settings, over = cycle.seen.settings, facts.over
+    answers, over = cycle.seen.answers, facts.over
     free = {
         key
         for key, job in facts.jobs.items()
         if key in over or (key in self_sustained and recovers(job))
     }
-    seen = cycle.seen
-    configured = named_by_configurations((*seen.before, *seen.after), settings)
     exact: dict[Location, set[_Hold]] = {}
     for place, kind, by in (
-        *((place, "resource", by) for place, by in named_by_resources(seen.ha, settings)),
-        *((place, "named_by", by) for place, by in configured),
+        *((place, "resource", by) for place, by in answers.named_by_resources()),
+        *((place, "named_by", by) for place, by in answers.named_by_configurations()),
         *_registered(cycle),
         *_shown_by_flink(cycle, over),
         *((at, "restored_by", by) for at, by in shown_origins(facts, free)),
     ):
         for name in spellings(place):
             exact.setdefault(name, set()).add((kind, by))
-    return CheckpointHolds(exact=exact, pins=tuple(dict.fromkeys(settings.pins)))
+    return CheckpointHolds(exact=exact, pins=tuple(dict.fromkeys(answers.settings.pins)))
 
 
 _Held = tuple[Location, str, str]

@@ -31,12 +31,7 @@ from orphangc.collect.observe.checkpoints import (
 from orphangc.collect.observe.expired_checkpoints import ExpiredMetadata, quarantined_checkpoints
 from orphangc.collect.observe.exporter_folder import ExporterFolder
 from orphangc.collect.observe.exporters import ExporterHandshake, SeenExports, start_handshake
-from orphangc.collect.observe.reported import (
-    Named,
-    homes_in_answers,
-    places_in_answers,
-    reported_places,
-)
+from orphangc.collect.observe.reported import Answers, Named
 from orphangc.collect.observe.searching import NO_SCAN, NOTHING_READ, BaseSearch
 from orphangc.collect.observe.storage_search import (
     FoundInStorage,
@@ -167,6 +162,16 @@ class Observation:
         return (*self.ha_before, *self.ha_after)
 
     @property
+    def answers(self) -> Answers:
+        """Return all that was said, before the listing and after it."""
+        return Answers(
+            settings=self.settings,
+            clusters=(*self.before, *self.after),
+            snapshots=self.snapshots,
+            ha=self.ha,
+        )
+
+    @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """Return every checkpoint of S1, S2 and reported places, each once."""
         read = [
@@ -216,8 +221,8 @@ def observe(environment: Environment) -> Observation:
     time = environment.storage.now()
     snapshots = list(environment.snapshots())
     handshake = _begun_handshake(environment)
-    before = _Answers.of(environment)
-    searching = _Searching.begun(environment, before.places(snapshots, settings))
+    before = _asked(environment, snapshots)
+    searching = _Searching.begun(environment, before.places())
     search = search_of(environment)
     at_start = search.ask(scan_checkpoints, NO_SCAN)
     environment.progress("roots", 0)
@@ -229,18 +234,16 @@ def observe(environment: Environment) -> Observation:
     snapshots += [each for each in environment.snapshots() if each not in snapshots]
     snapshots += [each for answer in exported.values() for each in answer.snapshots]
     second = read()
-    after = before.asked_again(environment)
-    both, parts = before + after, (*first, *second)
-    elsewhere, unreadable = _read_elsewhere(
-        environment, both, snapshots=snapshots, first=first, second=second
-    )
+    after = _asked_again(environment, before.clusters)
+    both, parts = _both(before, after, snapshots), (*first, *second)
+    elsewhere, unreadable = _read_elsewhere(environment, both, first=first, second=second)
     return Observation(
         settings=settings,
         time=time,
         time_after=environment.storage.now(),
         before=before.clusters,
         after=after.clusters,
-        source_errors=after.errors | before.errors,
+        source_errors=both.errors,
         ha_before=before.ha,
         ha_after=after.ha,
         at_start=at_start,
@@ -248,45 +251,44 @@ def observe(environment: Environment) -> Observation:
         second=second,
         elsewhere=elsewhere,
         elsewhere_unreadable=unreadable,
-        snapshots=tuple(snapshots),
+        snapshots=both.snapshots,
         exported=exported,
         exports=handshake.seen,
         ends=tuple(environment.ends(_running_in(both.clusters))),
         listed=listed,
         unreached=search.unreached,
         quarantined=frozenset(each.folder for each in environment.quarantined),
-        storages=searching.contents(
-            both, snapshots, read=parts, listed=listed, elsewhere=elsewhere
-        ),
+        storages=searching.contents(both, read=parts, listed=listed, elsewhere=elsewhere),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    clusters: tuple[ClusterFacts, ...]
-    ha: tuple[HaFacts, ...]
-    errors: dict[str, str]
+def _asked(environment: Environment, snapshots: Iterable[RegistrySnapshot] = ()) -> Answers:
+    clusters, errors = _ask(environment.clusters)
+    ha, ha_errors = _ask(environment.ha)
+    return Answers(
+        settings=environment.settings,
+        clusters=clusters,
+        snapshots=tuple(snapshots),
+        ha=ha,
+        errors=errors | ha_errors,
+    )
 
-    @classmethod
-    def of(cls, environment: Environment) -> _Answers:
-        clusters, errors = _ask(environment.clusters)
-        ha, ha_errors = _ask(environment.ha)
-        return cls(clusters, ha, errors | ha_errors)
 
-    def asked_again(self, environment: Environment) -> _Answers:
-        """Return later answers, Flink's each newer than its cache: than what was listed (R11)."""
-        if self.clusters:
-            environment.wait(max(each.cache_seconds for each in self.clusters) + _LATER)
-        return _Answers.of(environment)
+def _asked_again(environment: Environment, before: Sequence[ClusterFacts]) -> Answers:
+    """Return later answers, Flink's each newer than its cache: than what was listed (R11)."""
+    if before:
+        environment.wait(max(each.cache_seconds for each in before) + _LATER)
+    return _asked(environment)
 
-    def __add__(self, later: _Answers) -> _Answers:
-        errors = later.errors | self.errors
-        return _Answers((*self.clusters, *later.clusters), (*self.ha, *later.ha), errors)
 
-    def places(
-        self, snapshots: Sequence[RegistrySnapshot], settings: StorageRootSettings
-    ) -> Iterable[Named]:
-        return places_in_answers(self.clusters, snapshots, settings, self.ha)
+def _both(before: Answers, after: Answers, snapshots: Iterable[RegistrySnapshot]) -> Answers:
+    return replace(
+        before,
+        clusters=(*before.clusters, *after.clusters),
+        snapshots=tuple(snapshots),
+        ha=(*before.ha, *after.ha),
+        errors={**after.errors, **before.errors},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +310,7 @@ class _Searching:
 
     def contents(
         self,
-        answers: _Answers,
-        snapshots: Sequence[RegistrySnapshot],
+        answers: Answers,
         *,
         read: Sequence[CheckpointsRead],
         listed: Listed,
@@ -322,10 +323,9 @@ class _Searching:
         parts = [*zip(places, read, strict=True)]
         scanned = [e for place, part in parts if place == search.own for e in part.scan.metadata]
         self._share(search.own, listed, scanned)
-        asked = answers.clusters, snapshots, environment.settings, answers.ha
         found = search.contents(
             self.listings,
-            places_in_answers(*asked),
+            answers.places(),
             read=[*(each for part in read for each in part.checkpoints), *elsewhere],
             links=environment.engine.links(),
             seen={
@@ -334,7 +334,7 @@ class _Searching:
                 for folder, stored in part.scan.metadata.items()
             },
         )
-        return (*found, *search.absent(homes_in_answers(*asked), found, parts))
+        return (*found, *search.absent(answers.homes(), found, parts))
 
     def _share(self, root: Location | None, listed: Listed, scanned: Iterable[str]) -> None:
         """Let other storage roots of the run know what the whole listing of this one shows."""
@@ -440,18 +440,14 @@ def _list(environment: Environment, known: CheckpointsRead) -> Listed:
 
 def _read_elsewhere(
     environment: Environment,
-    answers: _Answers,
+    answers: Answers,
     *,
-    snapshots: Iterable[RegistrySnapshot],
     first: Sequence[CheckpointsRead],
     second: Sequence[CheckpointsRead],
 ) -> tuple[tuple[Checkpoint, ...], tuple[UnreadableCheckpoint, ...]]:
     """Return checkpoints that no scan shows: reported, remembered, in quarantine, hidden."""
     reported = reported_checkpoints(
-        answers.clusters,
-        snapshots,
-        environment.settings,
-        answers.ha,
+        answers,
         reader=environment.reader,
         open_storage=environment.open_storage,
         read={checkpoint.folder for part in (*first, *second) for checkpoint in part.checkpoints},
@@ -469,10 +465,7 @@ def _read_elsewhere(
 
 
 def reported_checkpoints(
-    clusters: Iterable[ClusterFacts],
-    snapshots: Iterable[RegistrySnapshot],
-    settings: StorageRootSettings,
-    ha: Iterable[HaFacts],
+    answers: Answers,
     *,
     reader: CheckpointReader,
     open_storage: Callable[[Location], Storage],
@@ -484,10 +477,10 @@ def reported_checkpoints(
     operator states of just that place that it holds no checkpoint: what is stated of a prefix
     around it, Flink contradicts.
     """
-    places, unusable = reported_places(clusters, snapshots, settings, ha=ha)
+    places, unusable = answers.reported()
     found: list[Checkpoint | UnreadableCheckpoint] = [*unusable]
     for place in (each for each in places if each not in read):
-        is_stated = settings.is_empty(place)
+        is_stated = answers.settings.is_empty(place)
         found += read_checkpoint_at(open_storage, reader, place, is_stated_empty=is_stated)
     return found
 

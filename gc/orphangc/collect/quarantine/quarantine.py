@@ -28,7 +28,7 @@ from orphangc.collect.expire.assemble_report import LineageCycle
 from orphangc.collect.expire.expiry_rows import rows_of, stored_metadata
 from orphangc.collect.expire.savepoint_folders import own_files
 from orphangc.collect.observe.expired_checkpoints import copy_name
-from orphangc.collect.observe.reported import Naming, namings
+from orphangc.collect.observe.reported import Naming
 from orphangc.collect.quarantine.checkpoint_folders import RunStorages
 from orphangc.collect.quarantine.expired_records import ExpiredRecords, Leftovers
 from orphangc.collect.revalidate.revalidation import CurrentReferences, Revalidation
@@ -130,13 +130,7 @@ class ExpiryEvidence:
 
     def __post_init__(self) -> None:
         """Take what was named in the cycle."""
-        seen = self.found.cycle.seen
-        self._named = namings(
-            (*seen.before, *seen.after),
-            seen.snapshots,
-            self.revalidation.environment.settings,
-            ha=seen.ha,
-        )
+        self._named = self.found.cycle.seen.answers.namings()
 
     def check(self, part: Iterable[LineageCheckpointPart]) -> None:
         """Raise ``OrphanGcError`` unless the evidence holds, and nothing names one (R18).

@@ -19,7 +19,7 @@ from orphangc.collect.observe.observation import (
     reported_checkpoints,
     search_of,
 )
-from orphangc.collect.observe.reported import Naming, namings
+from orphangc.collect.observe.reported import Answers, Naming
 from orphangc.collect.observe.searching import NOTHING_READ
 from orphangc.collect.revalidate.single_flight import SingleFlight
 from orphangc.collect.state.lock import Lock
@@ -257,8 +257,8 @@ class Revalidation:
     state: RootState
     lock: Lock
     has_savepoints: bool = False
-    _clusters: Sequence[ClusterFacts] = ()
-    _ha: Sequence[HaFacts] = ()
+    _clusters: tuple[ClusterFacts, ...] = ()
+    _ha: tuple[HaFacts, ...] = ()
     _registries: RegistryWatch = field(init=False)
     _named: UuidSet = field(default_factory=UuidSet)
     _present: frozenset[tuple[str, str]] = frozenset()
@@ -294,8 +294,15 @@ class Revalidation:
 
     def namings(self) -> frozenset[Naming]:
         """Return the checkpoints that the last check found reported or restored, and by what."""
-        return namings(
-            self._clusters, self._registries.snapshots, self.environment.settings, ha=self._ha
+        return self._answers.namings()
+
+    @property
+    def _answers(self) -> Answers:
+        return Answers(
+            settings=self.environment.settings,
+            clusters=self._clusters,
+            snapshots=tuple(self._registries.snapshots),
+            ha=self._ha,
         )
 
     def hidden_origin(self) -> str | None:
@@ -371,10 +378,7 @@ class Revalidation:
         """Return the checkpoints at other places that Flink reports (R4)."""
         seen = {each.folder for each in found if isinstance(each, Checkpoint)}
         read = reported_checkpoints(
-            self._clusters,
-            self._registries.snapshots,
-            self.environment.settings,
-            self._ha,
+            self._answers,
             reader=self.environment.reader,
             open_storage=self.environment.open_storage,
             read=seen,
@@ -405,8 +409,8 @@ class Revalidation:
 
     def _check_eligibility(self) -> None:
         try:
-            self._clusters = [cluster.observe() for cluster in self.environment.clusters]
-            self._ha = [each.observe() for each in self.environment.ha]
+            self._clusters = tuple(each.observe() for each in self.environment.clusters)
+            self._ha = tuple(each.observe() for each in self.environment.ha)
         except RegistryUnavailableError as err:
             raise RefusedError(f"{err}; stopped", guard=Condition.GATE_NOT_SEEN) from err
         for job in self.jobs:

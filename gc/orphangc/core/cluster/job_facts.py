@@ -15,7 +15,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, GetPydanticSchema, Strict
 
-from orphangc.core.cluster.place_options import NO_PLACES, named_folders, named_origins
+from orphangc.core.cluster.place_options import NO_PLACES, named_origins
 from orphangc.core.model.types import JobId, may_recur
 from orphangc.core.times.instants import LATEST_US, from_milliseconds
 
@@ -291,11 +291,6 @@ def configured_origins(cluster: ClusterFacts) -> frozenset[str]:
     Source: operator 1.10-1.16, ``ApplicationReconciler.deploy``; before, HA metadata has no word.
     """
     return restored_paths(cluster) or frozenset({""})
-
-
-def configured_folders(cluster: ClusterFacts) -> frozenset[str]:
-    """Return every folder that the cluster's configuration names for state of Flink's."""
-    return frozenset(path for _, path in named_folders(cluster.options.items()))
 
 
 def latest_known_id(job: JobFacts) -> int | None:

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from orphangc.collect.observe.reported import Answers
 from orphangc.collect.quarantine.quarantine import ExpiryEvidence
 from orphangc.core.model.settings import StorageRootSettings
 
@@ -17,12 +18,10 @@ def test_a_checkpoint_is_named_by_every_name_of_its_folder(tmp_path, spelled, is
     folder.mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "root")
     new = ("http://one:8081 job", str(tmp_path / spelled / folder.name))
-    seen = SimpleNamespace(before=(), after=(), snapshots=(), ha=())
+    seen = SimpleNamespace(answers=Answers(settings=SETTINGS))
     report = SimpleNamespace(checkpoints=[SimpleNamespace(uri=str(folder))])
     evidence = ExpiryEvidence(
-        revalidation=SimpleNamespace(
-            environment=SimpleNamespace(settings=SETTINGS), namings=lambda: frozenset({new})
-        ),
+        revalidation=SimpleNamespace(namings=lambda: frozenset({new})),
         found=SimpleNamespace(cycle=SimpleNamespace(seen=seen), report=report),
     )
     assert (str(folder) in evidence.newly_named()) is is_named

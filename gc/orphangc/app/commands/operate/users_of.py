@@ -27,7 +27,6 @@ from orphangc.collect.dependencies.snapshot_world import SnapshotWorld, Sources,
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.ended_jobs import Lives
 from orphangc.collect.observe.observation import reported_checkpoints
-from orphangc.collect.observe.reported import named_as_a_whole
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.dependencies.foreign_files import Foreign
@@ -73,7 +72,9 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
         )
         world = read_world(sources, settings, progress)
     found = _found(own, world, settings, reader, memory=before.memory)
-    resources = resources_by_job((e.job_id, e.name) for facts in world.held for e in facts.names)
+    resources = resources_by_job(
+        (e.job_id, e.name) for facts in world.answers.ha for e in facts.names
+    )
     return _document(own, found, settings, world.bases, resources=resources)
 
 
@@ -86,10 +87,7 @@ def _found(
     memory: WorldMemory,
 ) -> Users:
     elsewhere = reported_checkpoints(
-        (*world.before, *world.after),
-        (),
-        settings,
-        world.held,
+        world.answers,
         reader=reader,
         open_storage=open_storage,
         read={each.folder for each in world.checkpoints},
@@ -112,7 +110,7 @@ def _found(
             is_declared_ended=lambda job_id: settings.is_declared_ended(
                 job_id, by_id=_is_elsewhere(world.directories.get(job_id, ()), settings)
             ),
-            holds=[hold for each in world.held for hold in each.holds],
+            holds=[hold for each in world.answers.ha for hold in each.holds],
             changed_at=world.changed_at,
             now=now(),
             quiet_period=settings.quiet_period,
@@ -121,7 +119,7 @@ def _found(
             aliases=settings.aliases,
             remembered=memory.jobs,
         ),
-        named=named_as_a_whole((*world.before, *world.after), world.held, settings),
+        named=world.answers.named_as_a_whole(),
         weighing=Weighing(open_storage),
     )
     is_confirmed = found.is_confirmed and not absent
