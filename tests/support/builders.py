@@ -207,7 +207,6 @@ def a_cluster(*jobs: JobFacts, **changes: object) -> ClusterFacts:
         flink_version="1.20.5",
         jobs={each.job_id: each for each in jobs},
         cache_seconds=0,
-        taken_at=T0,
     )
     return replace(cluster, **changes)
 
@@ -220,7 +219,6 @@ def a_hold(*ids: int, job: JobId = JOB, **changes: object) -> Hold:
         uri=f"kubernetes:flink/configmaps/orders-{job}-config-map",
         cluster="kubernetes:flink/orders",
         retained_ids=frozenset(ids),
-        markers=frozenset({"counter"}),
     )
     return replace(hold, **changes)
 

@@ -45,7 +45,7 @@ def test_a_private_authority_is_trusted_if_the_environment_names_it(tmp_path, mo
     path, scenario = certificate(tmp_path), SCENARIOS[0]
     job = saved(scenario, "job")["jid"]
     with RestServer(saved_routes(scenario), path) as server:
-        rest = FlinkRest(server.url, timeout=timedelta(seconds=speed.answer()), now=lambda: FIRST)
+        rest = FlinkRest(server.url, timeout=timedelta(seconds=speed.answer()))
         monkeypatch.delenv("SSL_CERT_FILE", raising=False)
         with pytest.raises(RegistryUnavailableError, match="certificate"):
             rest.observe()

@@ -104,7 +104,7 @@ def _answers(_: Path) -> Iterator[tuple[str, Callable[[], str]]]:
                 send(handler, 200, body, **{"Content-Encoding": coding})
 
             with RestServer(dict.fromkeys(("/config", "/jobmanager/config"), reply)) as server:
-                rest = FlinkRest(server.url, timeout=timedelta(seconds=speed.answer()), now=_now)
+                rest = FlinkRest(server.url, timeout=timedelta(seconds=speed.answer()))
                 try:
                     rest.observe()
                 except OrphanGcError as err:

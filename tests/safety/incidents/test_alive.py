@@ -12,7 +12,6 @@ from orphangc.collect.observe.reported import Answers
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.cluster.zookeeper_paths import zookeeper_facts
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import EvidenceSource
 from safety.incidents.hooks import after_the_cycle, after_the_listing
 from support.kubernetes_server import a_config_map, retained, saved, send
 from support.rest_server import RestServer
@@ -468,7 +467,6 @@ def test_a_local_path_that_is_none_in_a_bucket_is_not_taken_for_a_local_one() ->
     """Flink's default file system is another than ours: the place would look gone."""
     named = HaFacts(
         uri="kubernetes:flink",
-        source=EvidenceSource.KUBERNETES,
         places=(PlaceNamed("/savepoints/sp-1", "kubernetes:flink/FlinkDeployment/orders"),),
     )
     settings = StorageRootSettings(root="s3://lake/checkpoints")

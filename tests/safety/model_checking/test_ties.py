@@ -43,7 +43,7 @@ from safety.model_checking.verdict import (
     verdicts,
 )
 from safety.model_checking.world import Root, World
-from support.builders import BASE, T0
+from support.builders import BASE
 
 SETTINGS = StorageRootSettings(
     root=str(BASE),
@@ -100,9 +100,7 @@ def observed(seen: Seen, rules: Rules) -> Observation:
 
     def told(name: str) -> tuple[ClusterFacts, ...]:
         facts = {job.job_id: each for job in jobs for each in getattr(job, name)}
-        return (
-            ClusterFacts(uri="u", flink_version="1.20.5", jobs=facts, cache_seconds=0, taken_at=T0),
-        )
+        return (ClusterFacts(uri="u", flink_version="1.20.5", jobs=facts, cache_seconds=0),)
 
     exported = {job.job_id: job.exported for job in jobs if job.exported is not None}
     return Observation(

@@ -132,13 +132,11 @@ class Cluster:
 
     def observe(self) -> ClusterFacts:
         def told() -> ClusterFacts:
-            now = self.flinks.cloud.now
             facts = ClusterFacts(
                 uri=self.uri,
                 flink_version="1.20.5",
                 jobs={job.id: job.facts() for job in self.flinks.jobs if job.is_listed},
                 cache_seconds=_CACHE_SECONDS,
-                taken_at=now,
             )
             self.cached["now"] = facts
             return facts

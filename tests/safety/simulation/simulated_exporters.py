@@ -151,10 +151,7 @@ class Metadata:
         def told() -> HaFacts:
             alive = [job for job in self.flinks.jobs if job.is_running or not job.status]
             return HaFacts(
-                uri=self.uri,
-                source=EvidenceSource.ZOOKEEPER,
-                holds=tuple(self._hold(job) for job in alive),
-                things=len(alive),
+                uri=self.uri, holds=tuple(self._hold(job) for job in alive), things=len(alive)
             )
 
         return self.process.call("ha", told, error=RegistryUnavailableError)
@@ -166,5 +163,4 @@ class Metadata:
             uri=f"{self.uri}/{job.id}",
             cluster="c",
             retained_ids=frozenset(root.id for root, _ in job.retained),
-            markers=frozenset({"counter"}),
         )

@@ -10,7 +10,7 @@ import os
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from http import HTTPStatus
 from time import monotonic
@@ -77,7 +77,7 @@ class FlinkRest:
         uri: URL without credentials, fit to be shown.
     """
 
-    def __init__(self, url: str, *, timeout: timedelta, now: Callable[[], datetime]) -> None:
+    def __init__(self, url: str, *, timeout: timedelta) -> None:
         """Parse the address; send no request yet.
 
         Args:
@@ -92,7 +92,6 @@ class FlinkRest:
         self._auth = (address.username, address.password) if address.userinfo else None
         self.uri = str(address.copy_with(userinfo=b"")).rstrip("/")
         self._timeout_seconds = timeout.total_seconds()
-        self._now = now
 
     def observe(self) -> ClusterFacts:
         """Return the facts about every job that the cluster lists, all or nothing.
@@ -146,7 +145,6 @@ class FlinkRest:
             ) from err
 
     def _observe(self, client: httpx.Client) -> ClusterFacts:
-        taken_at = self._now()
         settings = cluster_settings(
             self._body(client, CONFIG_PATH), self._body(client, OPTIONS_PATH)
         )
@@ -159,7 +157,7 @@ class FlinkRest:
             for job_id, status in listed_jobs(self._body(client, JOBS_PATH)).items()
         }
         said = {each.name: getattr(settings, each.name) for each in fields(settings)}
-        return ClusterFacts(uri=self.uri, jobs=jobs, taken_at=taken_at, **said)
+        return ClusterFacts(uri=self.uri, jobs=jobs, **said)
 
     def _job(self, client: httpx.Client, job_id: JobId, status: str, version: str) -> JobFacts:
         """Return one job's facts.

@@ -13,7 +13,6 @@ from flinkstate.text.shown_text import counted, visible
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.flink.ha_metadata import KubernetesHa, ZooKeeperHa
 from orphangc.adapters.open import open_storage
-from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT, state_of
 from orphangc.app.wiring.searched_places import storage_here
 from orphangc.collect.listing.first_pages import estimated_objects
@@ -92,7 +91,7 @@ def probe_state(settings: StorageRootSettings) -> tuple[CheckStatus, str]:
 
 def probe_cluster(url: str, accepted: Sequence[str]) -> tuple[CheckStatus, str]:
     """Ask a cluster for its version and its jobs, or raise ``OrphanGcError``."""
-    cluster = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe()
+    cluster = FlinkRest(url, timeout=REST_TIMEOUT).observe()
     version = cluster.flink_version
     if not is_tested_version(version) and version not in accepted:
         return CheckStatus.WARNING, f"Flink {version} is not in the tested list"

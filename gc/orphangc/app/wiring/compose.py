@@ -246,7 +246,7 @@ def flink_clusters(settings: StorageRootSettings) -> list[ClusterClient]:
         return []
     from orphangc.adapters.flink.flink_rest import FlinkRest  # noqa: PLC0415
 
-    return [FlinkRest(url, timeout=REST_TIMEOUT, now=now) for url in settings.flink_rest]
+    return [FlinkRest(url, timeout=REST_TIMEOUT) for url in settings.flink_rest]
 
 
 def ha_metadata(settings: StorageRootSettings) -> list[HaMetadata]:

@@ -18,7 +18,6 @@ from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_state_files
 from orphangc.app.config.configuration import Configuration, DiscoverySettings
 from orphangc.app.config.load import load_configuration, with_world
-from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import REST_TIMEOUT
 from orphangc.collect.discovery import ClusterAnswer, shown_now
 from orphangc.collect.state.discovery_memory import Memories, read_memories, remember
@@ -119,7 +118,7 @@ def discovered(
 
 
 def _answer(settings: DiscoverySettings, address: str, *, lists_jobs: bool) -> ClusterAnswer:
-    client = FlinkRest(_with_credentials(address, settings), timeout=_PATIENCE, now=now)
+    client = FlinkRest(_with_credentials(address, settings), timeout=_PATIENCE)
     try:
         answer = ClusterAnswer(options=client.options())
     except OrphanGcError as err:
@@ -195,7 +194,7 @@ def _confirmed(candidates: Sequence[Succession], clusters: Iterable[str]) -> tup
     if not candidates:
         return ()
     try:
-        shown = [FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe() for url in clusters]
+        shown = [FlinkRest(url, timeout=REST_TIMEOUT).observe() for url in clusters]
     except OrphanGcError:
         return ()
     facts = [each for cluster in shown for each in cluster.jobs.items()]

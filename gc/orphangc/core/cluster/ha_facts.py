@@ -31,7 +31,6 @@ class Hold:
         uri: The ConfigMap, znode or resource, for people and the plan.
         cluster: The Flink cluster whose HA metadata it is; "" for a resource of the operator.
         retained_ids: Ids of the checkpoints in its completed store, maybe with savepoints.
-        markers: Other entries that it keeps: ``counter``, ``jobGraph``, ``executionPlan``.
     """
 
     job_id: JobId
@@ -39,7 +38,6 @@ class Hold:
     uri: str
     cluster: str = ""
     retained_ids: frozenset[int] = frozenset()
-    markers: frozenset[str] = frozenset()
     states: tuple[str, ...] = ()
 
 
@@ -89,7 +87,6 @@ class HaFacts:
     """
 
     uri: str
-    source: EvidenceSource
     holds: tuple[Hold, ...] = ()
     places: tuple[PlaceNamed, ...] = ()
     folders: tuple[FolderNamed, ...] = ()

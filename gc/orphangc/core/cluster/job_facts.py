@@ -220,12 +220,10 @@ class ClusterFacts(ClusterSettings):
         uri: URL of the cluster, without credentials.
         jobs: Every job that it lists, ended ones included. A job that is absent may well be
             alive: suspended, or on another cluster.
-        taken_at: Before the first request, by the caller's clock.
     """
 
     uri: str
     jobs: Mapping[JobId, JobFacts]
-    taken_at: datetime
 
 
 def comes_back(job_id: str, facts: Iterable[JobFacts]) -> bool:

@@ -55,7 +55,7 @@ KINDS: Mapping[str, str] = {
 _JOB_CONFIG_MAP = re.compile(r"(.+)-([0-9a-f]{32})-(?:config-map|jobmanager-leader)", re.ASCII)
 """A cluster id may contain dashes and hex itself, so the name is read from the right."""
 _CHECKPOINT_KEY = "checkpointID-"
-_PLAN_KEY = re.compile(r"(jobGraph|executionPlan)-([0-9a-f]{32})", re.ASCII)
+_PLAN_KEY = re.compile(r"(?:jobGraph|executionPlan)-([0-9a-f]{32})", re.ASCII)
 
 _OVER = frozenset({"FINISHED", "CANCELED"})
 """States of a job that never restarts; FAILED is not one: the operator may restart it.
@@ -118,7 +118,6 @@ def kubernetes_facts(
         names.update(_names(leaves, f"{namespace}/{bearer['name']}", identity))
     return HaFacts(
         uri=f"kubernetes:{namespace}",
-        source=EvidenceSource.KUBERNETES,
         holds=tuple(sorted(holds, key=lambda hold: (hold.job_id, hold.uri))),
         places=tuple(sorted(each for each in named if isinstance(each, PlaceNamed))),
         folders=tuple(sorted(each for each in named if isinstance(each, FolderNamed))),
@@ -157,31 +156,26 @@ def config_map_holds(namespace: str, name: str, keys: Iterable[str]) -> Iterator
     leaders do not: Flink leaves those of jobs that have ended.
     """
     uri = f"kubernetes:{namespace}/configmaps/{name}"
-    graphs: dict[str, set[str]] = {}
+    jobs: dict[str, None] = {}
     ids: set[int] = set()
-    markers: set[str] = set()
     for key in keys:
-        plan = _PLAN_KEY.fullmatch(key)
-        if plan:
-            graphs.setdefault(plan[2], set()).add(plan[1])
+        if plan := _PLAN_KEY.fullmatch(key):
+            jobs[plan[1]] = None
         if key.startswith(_CHECKPOINT_KEY):
             ids.update(_id_of(uri, key))
-        elif key == "counter":
-            markers.add(key)
     match = _JOB_CONFIG_MAP.fullmatch(name)
     cluster = match[1] if match else _cluster_of(name)
     if match:
-        graphs.setdefault(match[2], set()).update(markers)
+        jobs[match[2]] = None
     elif ids:
         raise RegistryUnavailableError(f"{uri} retains checkpoints of a job that it does not name")
-    for job_id, marked in graphs.items():
+    for job_id in jobs:
         yield Hold(
             job_id=JobId(job_id),
             source=EvidenceSource.KUBERNETES,
             uri=uri,
             cluster=f"kubernetes:{namespace}/{cluster}",
             retained_ids=frozenset(ids) if match and job_id == match[2] else frozenset(),
-            markers=frozenset(marked),
         )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from orphangc.core.cluster.ha_facts import HaFacts, Hold, checkpoint_id_of
 from orphangc.core.model.types import EvidenceSource, JobId
@@ -29,12 +28,10 @@ _LEADERS = re.compile(
     r".*/leader(?:latch)?/(?:dispatcher|resource_manager|rest_server)(?:_lock)?(?:/.*)?", re.DOTALL
 )
 """Nodes that any Flink has, whether it runs jobs or not; other programs have leaders, too."""
-_MARKERS = {
-    "checkpoint-counter": "counter",
-    "jobgraphs": "jobGraph",
-    **dict.fromkeys(("executionplans", "execution-plans"), "executionPlan"),
+_OF_FLINK = {
+    *("jobs", "checkpoints", "checkpoint-counter", "jobgraphs", "executionplans"),
+    "execution-plans",
 }
-_OF_FLINK = {"jobs", "checkpoints", *_MARKERS}
 _PORT = 2181
 
 
@@ -50,12 +47,6 @@ def zookeeper_address(quorum: str, *below: str) -> str:
     return "/".join((spelled, *filter(None, (each.strip("/ ") for each in (above, *below)))))
 
 
-@dataclass(slots=True)
-class _JobPath:
-    ids: set[int] = field(default_factory=set)
-    markers: set[str] = field(default_factory=set)
-
-
 def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
     """Return the facts of the nodes; leaders' nodes prove no job, they outlive their jobs.
 
@@ -64,7 +55,7 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
     Args:
         ensemble: Name of the ZooKeeper, whatever path below it was requested.
     """
-    jobs: dict[tuple[str, str], _JobPath] = {}
+    jobs: dict[tuple[str, str], set[int]] = {}
     count = 0
     for path in paths:
         match = next((m for each in _PLACES if (m := each.fullmatch(path)) is not None), None)
@@ -72,32 +63,22 @@ def zookeeper_facts(uri: str, ensemble: str, paths: Iterable[str]) -> HaFacts:
         count += kind in _OF_FLINK or _LEADERS.fullmatch(path) is not None
         if match is not None:
             cluster = f"zookeeper://{ensemble}{match['cluster']}"
-            job = jobs.setdefault((cluster, match["job"]), _JobPath())
-            _take(job, kind, match["rest"] or "")
+            ids = jobs.setdefault((cluster, match["job"]), set())
+            folder, _, name = (match["rest"] or "").rpartition("/")
+            is_one = folder == ("checkpoints" if kind == "jobs" else "")
+            if is_one and (found := checkpoint_id_of(name)) is not None:
+                ids.add(found)
     return HaFacts(
         uri=uri,
-        source=EvidenceSource.ZOOKEEPER,
         holds=tuple(
             Hold(
                 job_id=JobId(job_id),
                 source=EvidenceSource.ZOOKEEPER,
                 uri=f"{cluster}#{job_id}",  # the same whichever of its nodes there are
                 cluster=cluster,
-                retained_ids=frozenset(job.ids),
-                markers=frozenset(job.markers),
+                retained_ids=frozenset(ids),
             )
-            for (cluster, job_id), job in sorted(jobs.items())
+            for (cluster, job_id), ids in sorted(jobs.items())
         ),
         things=count,
     )
-
-
-def _take(job: _JobPath, kind: str, rest: str) -> None:
-    folder, _, name = rest.rpartition("/")
-    found = checkpoint_id_of(name) if folder == ("checkpoints" if kind == "jobs" else "") else None
-    if found is not None:
-        job.ids.add(found)
-    if kind == "jobs" and rest == "checkpoint_id_counter":
-        job.markers.add("counter")
-    elif kind in _MARKERS:
-        job.markers.add(_MARKERS[kind])

@@ -12,7 +12,6 @@ from orphangc.core.cluster.ha_facts import FolderNamed, HaFacts, PlaceNamed
 from orphangc.core.cluster.job_facts import ClusterFacts, RestoredFacts
 from orphangc.core.cluster.place_options import FOLDER_OPTIONS, FORST_OPTIONS, RESTORE_OPTIONS
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import EvidenceSource
 from support.builders import a_cluster, some_facts
 
 SETTINGS = StorageRootSettings(root="s3://lake/checkpoints")
@@ -31,7 +30,6 @@ def ha(text: str, by: str) -> HaFacts:
     """Return what a namespace names."""
     return HaFacts(
         uri="kubernetes:flink",
-        source=EvidenceSource.KUBERNETES,
         folders=(FolderNamed(text, "state.checkpoints.dir", "a"),) if by == "a folder" else (),
         places=(PlaceNamed(text, "a"),) if by == "a checkpoint" else (),
     )

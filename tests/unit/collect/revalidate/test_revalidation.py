@@ -20,7 +20,6 @@ from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.model.settings import StorageRootSettings
-from orphangc.core.model.types import EvidenceSource
 from orphangc.errors import (
     LockHeldError,
     OrphanGcError,
@@ -76,9 +75,7 @@ class Namespace:
 
 
 def a_namespace(*holds, places: tuple[PlaceNamed, ...] = ()) -> HaFacts:
-    return HaFacts(
-        uri="kubernetes:flink", source=EvidenceSource.KUBERNETES, holds=holds, places=places
-    )
+    return HaFacts(uri="kubernetes:flink", holds=holds, places=places)
 
 
 @dataclass

@@ -39,7 +39,6 @@ def test_the_config_map_of_a_job_tells_cluster_job_and_retained_ids(name: str, i
     (hold,) = saved_map(name)
     assert (hold.job_id, hold.cluster) == (JOB, "kubernetes:flink/orders")
     assert hold.retained_ids == ids
-    assert hold.markers == {"counter"}
     assert hold.uri.startswith("kubernetes:flink/configmaps/orders-")
 
 
@@ -47,11 +46,10 @@ def test_the_config_map_of_a_cluster_tells_the_jobs_whose_graphs_it_keeps() -> N
     """They would be started again; the addresses of leaders of ended jobs stay behind."""
     (hold,) = saved_map("ha-cluster")
     assert (hold.job_id, hold.cluster) == (JOB, "kubernetes:flink/orders")
-    assert hold.markers == {"jobGraph"}
     leader = "org.apache.flink.k8s.leader." + JOB
     assert holds("orders-cluster-config-map", leader) == []
     (plan,) = holds("orders-cluster-config-map", f"executionPlan-{OTHER}", leader)
-    assert (plan.job_id, plan.markers) == (OTHER, {"executionPlan"})
+    assert plan.job_id == OTHER
 
 
 def test_up_to_1_14_the_config_map_of_the_dispatcher_keeps_the_graphs() -> None:
@@ -63,10 +61,7 @@ def test_up_to_1_14_the_config_map_of_the_dispatcher_keeps_the_graphs() -> None:
 def test_a_checkpoint_is_retained_by_the_job_that_the_config_map_is_named_after() -> None:
     """A graph of another job beside it holds that job, and none of these checkpoints."""
     found = holds(f"orders-{JOB}-config-map", *retained(41), "counter", f"jobGraph-{OTHER}")
-    assert {hold.job_id: (hold.retained_ids, hold.markers) for hold in found} == {
-        JOB: ({41}, {"counter"}),
-        OTHER: (frozenset(), {"jobGraph"}),
-    }
+    assert {hold.job_id: hold.retained_ids for hold in found} == {JOB: {41}, OTHER: frozenset()}
 
 
 @pytest.mark.parametrize("ending", ["config-map", "jobmanager-leader"])

@@ -26,7 +26,7 @@ def test_the_newer_layout_tells_cluster_job_ids_and_counter(cluster: str) -> Non
         f"{cluster}/leader/{JOB}/connection_info",
     ).holds
     assert (hold.job_id, hold.cluster) == (JOB, f"zookeeper://zk:2181{cluster}")
-    assert (hold.retained_ids, hold.markers) == ({42, 43}, {"counter"})
+    assert hold.retained_ids == {42, 43}
     assert hold.uri == f"zookeeper://zk:2181{cluster}#{JOB}"
 
 
@@ -40,7 +40,6 @@ def test_the_older_layout_tells_the_same() -> None:
     ).holds
     assert (hold.job_id, hold.cluster) == (JOB, "zookeeper://zk:2181/flink/default")
     assert hold.retained_ids == {42}
-    assert hold.markers == {"counter", "jobGraph"}
 
 
 def test_nodes_that_options_name_tell_the_same() -> None:
@@ -51,16 +50,7 @@ def test_nodes_that_options_name_tell_the_same() -> None:
         f"/flink/default/our-counters/{JOB}",
     ).holds
     assert (hold.job_id, hold.cluster) == (JOB, "zookeeper://zk:2181/flink/default")
-    assert (hold.retained_ids, hold.markers) == ({42}, frozenset())
-
-
-@pytest.mark.parametrize(
-    "path", [f"/flink/jobs/{JOB}", f"/flink/jobs/{JOB}/checkpoints/{ID}", f"/a/checkpoints/{JOB}"]
-)
-def test_a_job_without_a_counter_has_no_marker(path: str) -> None:
-    """A counter alone tells of a job that may have completed a checkpoint."""
-    (hold,) = facts(path).holds
-    assert hold.markers == frozenset()
+    assert hold.retained_ids == {42}
 
 
 @pytest.mark.parametrize(
@@ -84,13 +74,11 @@ def test_only_nodes_of_flinks_are_counted(path: str, count: int) -> None:
     assert [facts(*[path] * number).things for number in range(3)] == [0, count, 2 * count]
 
 
-@pytest.mark.parametrize(
-    ("node", "marker"), [("jobgraphs", "jobGraph"), ("execution-plans", "executionPlan")]
-)
-def test_a_job_whose_graph_is_kept_is_held(node: str, marker: str) -> None:
+@pytest.mark.parametrize("node", ["jobgraphs", "execution-plans"])
+def test_a_job_whose_graph_is_kept_is_held(node: str) -> None:
     """The next JobManager starts it."""
     (hold,) = facts(f"/flink/default/{node}/{JOB}").holds
-    assert hold.markers == {marker}
+    assert hold.job_id == JOB
 
 
 @pytest.mark.parametrize(

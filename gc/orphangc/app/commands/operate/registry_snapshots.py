@@ -80,7 +80,7 @@ def export_snapshot(
 def _facts(url: str | None, job_id: JobId) -> JobFacts | None:
     if url is None:
         return None
-    facts = FlinkRest(url, timeout=REST_TIMEOUT, now=now).observe().jobs.get(job_id)
+    facts = FlinkRest(url, timeout=REST_TIMEOUT).observe().jobs.get(job_id)
     if facts is None:
         raise RefusedError(f"Flink does not know job {job_id}; nothing was exported")
     return facts
