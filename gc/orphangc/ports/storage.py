@@ -31,7 +31,6 @@ class Storage(ABC):
     that says the same more slowly. All methods may be called from several threads at once.
 
     Attributes:
-        location: Location of the storage root.
         is_tested: Whether this kind of storage is tested, or this very one proven (R27): its
             listing is complete and shows at once what was written. If not, plans are made but
             nothing is deleted.

@@ -33,7 +33,6 @@ class EarlierStorage(Storage):
         """Take the storage that answers for all but the listing.
 
         Args:
-            earlier: The listing.
             rows: Reads its rows: at least the columns of a listing.
             is_inventoried: Whether an inventory is the listing: then nothing is listed in
                 ``shared/``. Else the facts of objects that lie close together are shown by a page,

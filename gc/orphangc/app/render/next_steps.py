@@ -202,12 +202,7 @@ def after_run(
     roots: Iterable[StorageRootSettings],
     is_versioned: Callable[[StorageRootSettings], bool],
 ) -> Iterator[str]:
-    """Yield what comes after scheduled runs: the next one, how to undo, and where the rows are.
-
-    Args:
-        roots: Settings of the storage roots that ran.
-        is_versioned: Returns whether a storage root keeps what is deleted.
-    """
+    """Yield what comes after scheduled runs: the next one, how to undo, and where the rows are."""
     settings = {each.root: each for each in roots}
     yield from _next_run(records, config, settings)
     for each in records:

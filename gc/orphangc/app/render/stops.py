@@ -116,7 +116,6 @@ def stops(jobs: Iterable[Judged], names: JobNames | None = None) -> tuple[Stop, 
     """Return every guard and condition that stops a job, refusals first, then by jobs stopped.
 
     Args:
-        jobs: Jobs of a plan, or of the record of a run.
         names: Names of all jobs that messages may mention; by default those of ``jobs``.
     """
     judged = [*jobs]

@@ -117,7 +117,6 @@ def expire_held_plan(
     """Carry out a plan of ``expire`` by a run that holds the lock, as ``sweep_held_plan`` does.
 
     Args:
-        planned: Fates by the plan.
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
 
     Raises:

@@ -35,7 +35,6 @@ class UploadRule:
         """Return whether nothing completes an upload.
 
         Args:
-            key: Key relative to the storage root.
             begun_at: When it was begun by the store's clock, ``None`` if unknown.
         """
         folder, _, name = key.rpartition("/")

@@ -43,7 +43,6 @@ class Expiry(PlannedRun[LineageCycle]):
     """Sweep of a plan of ``expire``.
 
     Attributes:
-        planned: Fates by the plan.
         made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
     """
 

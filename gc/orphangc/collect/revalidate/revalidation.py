@@ -155,7 +155,6 @@ class Precondition:
         stable: Newest checkpoint folder of a living job, which must still exist.
         held_by: HA metadata that held the job in the cycle; no other may hold it now.
         epoch: JobManager that exports its registry, if the deletion depends on that registry.
-        snapshot_names: Names of the registry snapshots that the cycle saw.
         has_any_layout: Whether only files are deleted whose rules hold for any layout and any
             number of checkpoints at once (R56).
     """

@@ -30,7 +30,6 @@ class SweepResult:
     Attributes:
         uploads: Number of unfinished uploads that were due to be aborted, by outcome (R50).
         folders: Number of folders that held nothing and were to go, by outcome (R53).
-        too_young: Number of objects with that error.
         error: Why the first object failed, ``None`` if none did.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
     """

@@ -47,11 +47,7 @@ class FolderRule:
     kept: Sequence[Location] = ()
 
     def may_go(self, key: str) -> bool:
-        """Return whether a folder may go.
-
-        Args:
-            key: Key relative to the storage root.
-        """
+        """Return whether a folder may go."""
         folder = self.owners.base.child(key)
         if any(each.contains(folder) or folder.contains(each) for each in self.kept):
             return False

@@ -115,7 +115,6 @@ class UploadMark(BaseModel):
     """An upload, and since when it has been found dead.
 
     Attributes:
-        key: Key relative to the storage root.
         begun_at: Time when it was begun, by the store's clock.
         since: Store time of the cycle that first found it dead.
         plan_id: The plan that was carried out then.

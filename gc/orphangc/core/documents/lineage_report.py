@@ -88,7 +88,6 @@ class LineagePart(FrozenPart):
     """One lineage.
 
     Attributes:
-        is_over: Whether every job of it is proven to be over.
         bytes_only: Bytes of the files that only this lineage's checkpoints name.
         unneeded_bytes: Bytes of those that nothing living needs.
         jobs: Its jobs, oldest first.
