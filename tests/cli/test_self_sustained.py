@@ -876,6 +876,47 @@ def test_a_later_run_that_another_cluster_showed_outweighs_an_end_of_its_id(bed,
     assert (code, told["has_users"], told["confirmed"]) == expected
 
 
+@pytest.mark.parametrize("below", ["other", "checkpoints"])
+@pytest.mark.parametrize("is_over", [False, True])
+def test_users_are_unknown_while_a_directory_lacks_what_a_plan_saw_there(
+    bed, below, is_over
+) -> None:
+    """Its volume is not mounted now; an older checkpoint may be left of another one."""
+    savepoint, other = a_savepoint(bed), bed.job(7, below=bed.folder / below)
+    bed.job(9).checkpoint(1)
+    newest = other.checkpoint(9, savepoint / UUID_1)
+    place = ("--state", bed.state, "--closed-world")
+    over = ("--ended-job", bed.job(9).id, *(("--ended-job", other.id) if is_over else ()))
+    planned = (*over, *(("--extra-root", bed.folder / below) if below == "other" else ()))
+    bed.plan(*planned)
+    rmtree(newest.parent)
+    for _ in range(2):
+        code, told = users(savepoint, bed.root, *place, *over)
+        assert (code, told["has_users"], told["confirmed"]) == (4, None, False)
+        assert (str(other.folder), "plan again") in {
+            (each["uri"], each["reason"].partition("now: ")[2][:10]) for each in told["unknown"]
+        }
+        other.checkpoint(8)
+    word = ("checkpoint_not_found", newest.parent, "--state", bed.state)
+    bed.plan(*planned)
+    run("world", "acknowledge", bed.root, *word)
+    bed.plan(*planned)
+    assert users(savepoint, bed.root, *place, *over)[1]["confirmed"] is is_over
+
+
+@pytest.mark.parametrize("was_seen", [True, False])
+def test_a_job_that_only_an_earlier_plan_saw_alive_is_not_over(bed, was_seen) -> None:
+    """Its cluster is not asked now, and no checkpoint of it was ever found."""
+    savepoint, job = a_savepoint(bed), bed.job(9)
+    job.checkpoint(1)
+    place = ("--state", bed.state, "--closed-world", "--ended-job", job.id)
+    with RestServer(flink(bed.job(UNIQUE), completed=None)) as server:
+        bed.plan("--ended-job", job.id, *(("--flink-rest", server.url) if was_seen else ()))
+    assert users(savepoint, bed.root, *place)[1]["confirmed"] is not was_seen
+    ended = ("--ended-job", bed.job(UNIQUE).id)
+    assert users(savepoint, bed.root, *place, *ended)[1]["confirmed"] is True
+
+
 def test_users_are_unknown_where_the_memory_is_damaged(bed) -> None:
     """What earlier cycles saw restored from it, nothing shows then."""
     bed.job(9).checkpoint(1)

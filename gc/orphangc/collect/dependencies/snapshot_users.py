@@ -25,6 +25,8 @@ from orphangc.core.dependencies.restore_fallback import is_restore_fallback, rec
 from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import SnapshotUserPart
 from orphangc.core.groups import grouped
+from orphangc.core.memory.job_lives import is_over
+from orphangc.core.memory.remembered import RememberedDirectory
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import ForeignKind, Scope
 from orphangc.core.times.instants import shifted
@@ -113,7 +115,7 @@ def users_of(
         unknown.append(maker)
     read = checkpoints if snapshot.checkpoint is None else [*checkpoints, snapshot.checkpoint]
     unnamed = [maker] if isinstance(maker, SnapshotUserPart) else []
-    bound = _bound({*lives.living, *(each.job_id for each in lives.remembered)}, read, lives)
+    bound = _bound({*lives.living, *(each.job_id for each in lives.memory.jobs)}, read, lives)
     known = {each.job_id for each in users}
     for user in (*unnamed, *_beginning(snapshot, bound, lives)):
         if user.job_id not in known:
@@ -121,8 +123,11 @@ def users_of(
             users.append(user)
     users += _pinning(snapshot, named)
     hidden = hidden_origin_problem(lives.after)
-    unknown += [*_forgotten(snapshot, bound, lives), *unread_of(lives, read)]
-    unknown += _restored_before(snapshot, bound.keys() - known, lives)
+    unknown += [*_lost(read, lives.memory.directories), *unread_of(lives, read)]
+    unknown += [
+        *_forgotten(snapshot, bound, lives),
+        *_restored_before(snapshot, bound.keys() - known, lives),
+    ]
     unknown += [(str(snapshot.place), hidden)] if hidden else []
     return Users(
         users=tuple(users),
@@ -131,8 +136,29 @@ def users_of(
     )
 
 
+def _lost(
+    read: Iterable[Checkpoint], remembered: Iterable[RememberedDirectory]
+) -> Iterator[tuple[str, str]]:
+    """Yield the directories that lack the newest checkpoint that an earlier cycle saw there.
+
+    Whether Flink removed it, a cycle says, and not this; what it needs is no longer read.
+    """
+    newest: dict[str, int] = {}
+    for each in read:
+        place = str(each.directory or each.folder.parent)
+        newest[place] = max(newest.get(place, -1), each.checkpoint_id)
+    for seen in remembered:
+        if seen.resolved_at is None and seen.newest_id > newest.get(seen.uri, -1):
+            reason = (
+                f"an earlier plan saw checkpoint {seen.newest_id} there, and it is not there now:"
+                " plan again, which says whether Flink removed it"
+            )
+            yield seen.uri, reason
+
+
 def _are_all_over(lives: Lives, read: Iterable[Checkpoint]) -> bool:
     seen = {
+        *(each.job_id for each in lives.memory.jobs if not is_over(each)),
         *lives.directories,
         *(checkpoint.job_id for checkpoint in read if checkpoint.directory is not None),
     }
@@ -281,7 +307,7 @@ def _restored_before(
     snapshot: Snapshot, bound: Collection[str], lives: Lives
 ) -> Iterator[tuple[str, str]]:
     """Yield the jobs that earlier cycles saw restored from a snapshot, and that may live (R43)."""
-    for record in lives.remembered:
+    for record in lives.memory.jobs:
         places, job_id = places_of(record.restored, lives.aliases), record.job_id
         if (
             any(is_same(place, snapshot.place) for place in places)

@@ -16,7 +16,7 @@ from orphangc.core.cluster.placement import JobAnswer, home_of, job_answers
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.decision.flink_traces import other_runs, runs_without_an_end
 from orphangc.core.groups import grouped
-from orphangc.core.memory.remembered import RememberedJob
+from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.model.types import JobId
 
 
@@ -27,7 +27,7 @@ class Lives:
     Attributes:
         changed_at: Newest store time of anything that was listed of a job, by job id.
         directories: The job directories that were seen, by job id, "" if the owner is unknown.
-        remembered: What earlier cycles saw of jobs.
+        memory: What earlier cycles saw.
     """
 
     before: Sequence[ClusterFacts]
@@ -40,7 +40,7 @@ class Lives:
     changed_at: Mapping[str, datetime] = field(default_factory=dict)
     directories: Mapping[str, Sequence[Location]] = field(default_factory=dict)
     aliases: Sequence[Alias] = ()
-    remembered: Sequence[RememberedJob] = ()
+    memory: WorldMemory = field(default_factory=WorldMemory)
 
     @cached_property
     def living(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class Lives:
 
     @cached_property
     def _alive(self) -> dict[str, list[RememberedJob]]:
-        return runs_without_an_end(self.remembered)
+        return runs_without_an_end(self.memory.jobs)
 
     def _are_answers_placed(self, job_id: str) -> bool:
         """Return whether some answer surely concerns each directory of a job id (decision 20)."""

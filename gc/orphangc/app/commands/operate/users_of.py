@@ -117,7 +117,7 @@ def _found(
             clock_skew=settings.margins.clock_skew,
             directories=world.directories,
             aliases=settings.aliases,
-            remembered=memory.jobs,
+            memory=memory,
         ),
         named=world.answers.named_as_a_whole(),
         weighing=Weighing(open_storage),
