@@ -661,7 +661,7 @@ def _points_of_restores(patch: _Patch) -> None:
 
 def _state_that_is_taken_over(patch: _Patch) -> None:
     """Take each job that was restored from another one for one that took over all state (R41)."""
-    patch.setattr(lineage_graph, "_has_state_of", lambda *_: True)
+    patch.setattr(lineage_graph, "_is_whole_in", lambda *_: True)
 
 
 def _runs_of_successors(patch: _Patch) -> None:

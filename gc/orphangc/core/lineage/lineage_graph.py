@@ -166,6 +166,7 @@ class Lineage:
 
         A job that another one was restored from had this one's state in all that it wrote. Of an
         id that comes back it is not known which run was, and a newer job of one continued nothing.
+        Nor did one that lacks an operator with state in it, or is known to go on from such a one.
         """
         return self._heirs[checkpoint]
 
@@ -197,8 +198,7 @@ class Lineage:
             if each.uri == checkpoint.uri
             or (_is_before(checkpoint, each) and not heirs.isdisjoint(others))
         )
-        found = (*own, *(each for run in heirs for each, _ in self._made_by.get(run, ())))
-        return tuple(each for each in found if _has_state_of(checkpoint, each))
+        return (*own, *(each for run in heirs for each, _ in self._made_by.get(run, ())))
 
     def of_job(self, job: LineageJob) -> list[LineageCheckpoint]:
         """Return the checkpoints in a job's own directories."""
@@ -259,8 +259,24 @@ class Lineage:
         own = self._runs[checkpoint.place]
         edges = self._restores.get(own, ())
         first = {self._key_of(edge.newer) for edge in edges if self._covers(edge, checkpoint)}
-        found = reached(first, lambda e: () if self._may_differ(e) else self._hops.get(e, ()))
-        return frozenset(found - {own})
+
+        def with_its_state(keys: Collection[str]) -> list[str]:
+            known = self._operators
+            return [e for e in keys if e not in known or _is_whole_in(checkpoint, known[e])]
+
+        def after(key: str) -> Collection[str]:
+            return () if self._may_differ(key) else with_its_state(self._hops.get(key, ()))
+
+        return frozenset(reached(with_its_state(first), after) - {own})
+
+    @cached_property
+    def _operators(self) -> dict[str, frozenset[str]]:
+        """Operators that all known checkpoints of what made them have, by that."""
+        runs = grouped(self.checkpoints, lambda each: self._runs[each.place])
+        return {
+            run: frozenset.intersection(*(each.operators for each in made))
+            for run, made in runs.items()
+        }
 
     @cached_property
     def _made_by(self) -> dict[str, list[tuple[LineageCheckpoint, frozenset[str]]]]:
@@ -362,6 +378,9 @@ class Lineage:
         run = self._runs[edge.older]
         if number is None or stored_at is None or not self._has_one_origin(edge):
             return False
+        origin = self._by_uri.get(edge.checkpoint)
+        if origin is not None and not _is_whole_in(checkpoint, origin.operators):
+            return False
         times = [at for at in (edge.stored_at, edge.restored_at) if at is not None]
         if checkpoint.uri == edge.checkpoint:
             is_same = checkpoint.checkpoint_id == number
@@ -401,8 +420,8 @@ class Lineage:
         return self._after.get(place, ())
 
 
-def _has_state_of(one: LineageCheckpoint, other: LineageCheckpoint) -> bool:
-    """Return whether the job of another checkpoint took over all state of one.
+def _is_whole_in(checkpoint: LineageCheckpoint, operators: frozenset[str]) -> bool:
+    """Return whether a job with some operators took over all state of a checkpoint.
 
     A job that is restored with ``allowNonRestoredState`` drops what none of its operators asks for:
     it may be half of a job that was split, or have lost an operator by a new id.
@@ -410,7 +429,7 @@ def _has_state_of(one: LineageCheckpoint, other: LineageCheckpoint) -> bool:
     Source: Flink 1.8-2.3, ``Checkpoints.loadAndValidateCheckpoint``; ``PendingCheckpoint``: each
     operator of the job is in its checkpoints, also one without state.
     """
-    return one.stateful <= other.operators
+    return checkpoint.stateful <= operators
 
 
 def _is_before(one: LineageCheckpoint, other: LineageCheckpoint) -> bool:

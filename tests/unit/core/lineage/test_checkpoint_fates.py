@@ -6,7 +6,7 @@ import pytest
 
 from orphangc.core.lineage.checkpoint_fates import RetentionFacts, fates_of
 from orphangc.core.lineage.continuation import ContinuationSource
-from orphangc.core.lineage.lineage_graph import lineages_of
+from orphangc.core.lineage.lineage_graph import LineageCheckpoint, lineages_of
 from orphangc.core.lineage.retention_policy import KeepRules, RetentionPolicy
 from orphangc.core.model.types import JobState
 from unit.core.lineage.lineage_builders import (
@@ -528,3 +528,41 @@ def test_what_flink_was_told_to_delete_stands_for_none() -> None:
     found = reasons(jobs, checkpoints, edges, RetentionPolicy(keep_last=2))
     assert found["j1/chk-5"] == "meant_to_be_deleted"
     assert found["j0/chk-5"] == "keep_last"
+
+
+def with_state(checkpoint: LineageCheckpoint, *operators: str) -> LineageCheckpoint:
+    """Return a checkpoint of a job with some operators, all of which have state."""
+    return replace(checkpoint, operators=frozenset(operators), stateful=frozenset(operators))
+
+
+@pytest.mark.parametrize(
+    ("middle", "is_stored", "gone"),
+    [
+        (("map", "sink"), True, {"j0/chk-5", "j1/chk-5"}),
+        (("map",), True, {"j1/chk-5"}),
+        ((), True, {"j1/chk-5"}),
+        (("map",), False, {"j0/chk-5"}),
+    ],
+)
+def test_an_operator_that_comes_back_has_not_the_state_that_a_job_between_was_without(
+    middle, is_stored, gone
+) -> None:
+    """A slip in an id, and its mend: both went on with ``allowNonRestoredState``.
+
+    Of a job that left no checkpoint nothing is known: then the newest one's operators count.
+    """
+    jobs, checkpoints, edges = a_chain(3)
+    first, second, third = checkpoints
+    stored = [with_state(second, *middle)] if is_stored else []
+    known = [with_state(first, "map", "sink"), *stored, with_state(third, "map", "sink")]
+    assert expired(jobs, known, edges, ONE) == gone
+
+
+@pytest.mark.parametrize(("operators", "gone"), [(("map", "sink"), True), (("map",), False)])
+def test_a_job_that_was_upgraded_under_its_id_may_have_dropped_an_operator(operators, gone) -> None:
+    jobs, (first, last), _ = a_chain(2)
+    newer = a_checkpoint("j0", 9, age=85)
+    known = [with_state(each, "map", "sink") for each in (first, last)]
+    edges = [an_edge("j0", "j1", checkpoint="j0/chk-9")]
+    left = expired(jobs, [*known, with_state(newer, *operators)], edges, ONE)
+    assert ("j0/chk-5" in left) is gone
