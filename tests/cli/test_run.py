@@ -105,6 +105,16 @@ def check_history(day: Day) -> None:
         assert before["totals"]["list_requests"] < after["totals"]["list_requests"]
 
 
+@pytest.mark.parametrize("hours", [0.1, 48])
+def test_a_clock_that_goes_back_does_not_look_like_a_state_of_an_earlier_day(day, hours) -> None:
+    """It was ahead, or another host's is: a memory is later than what it was written after."""
+    of_day, _ = day
+    of_day.passes()
+    of_day.passes(hours)
+    of_day.passes(-hours)
+    assert [of_day.passes(0.01)["blocked"] for _ in range(3)] == [None] * 3
+
+
 def test_the_first_run_on_a_root_only_reports(story) -> None:
     """Whatever the mode, and though every quarantine is over at once."""
     before = contents(story.bed.root)

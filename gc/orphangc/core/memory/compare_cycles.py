@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from flinkstate.places.locations import is_within
 from flinkstate.text.shown_text import some
@@ -31,7 +31,10 @@ from orphangc.core.memory.seen_cycles import STORAGE, LostFact, SeenCycles
 from orphangc.core.memory.sighting import SeenPlace, Sighting
 from orphangc.core.memory.unlocated_jobs import job_uri
 from orphangc.core.model.codes import Condition
+from orphangc.core.times.instants import EARLIEST, shifted
 
+_TICK = timedelta(microseconds=1)
+"""A memory is later than the one before, whatever a clock says: it was not set back."""
 MOST_OTHERS = 20
 """Maximum number of remembered checkpoints of a place in no job directory."""
 
@@ -68,7 +71,7 @@ def compared(
         memory=WorldMemory(
             root=sighting.root,
             states=memory.states,
-            written_at=sighting.at,
+            written_at=max(sighting.at, shifted(memory.written_at or EARLIEST, _TICK)),
             places=tuple(after.places()),
             directories=directories,
             reports=reports,

@@ -254,7 +254,8 @@ class WorldMemory(Fact, seen="written_at"):
 
     Attributes:
         states: Identifiers of the state location, as its first writers made them.
-        written_at: Time of the newest cycle in it; ``None`` if there was none.
+        written_at: Time of the newest cycle in it, later than that of any before by whatever clock;
+            ``None`` if there was none.
         savepoints: Folders below the storage root, not empty, in which a cycle saw a savepoint's
             ``_metadata``.
     """

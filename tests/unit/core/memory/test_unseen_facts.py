@@ -1,6 +1,7 @@
 """What becomes of a fact in a cycle that does not see it."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -56,3 +57,10 @@ def test_a_storage_that_is_left_out_is_remembered_and_needs_no_statement() -> No
     assert [each.resolved_at for each in memory.places if each.uri == left.uri] == [None]
     again = cycle(21, own, replace(left, left_out=()))
     assert missed(*story, again) == [("closed_world", left.uri)]
+
+
+@pytest.mark.parametrize(("at", "later"), [(-2, 1), (0, 1), (1, 86_400_000_000)])
+def test_a_memory_is_later_than_the_one_before_whatever_the_clock_says(at, later) -> None:
+    """Else a clock that went back, or another host's, shows a state that was set back."""
+    _, memory = cycles(FULL, seen(at, OTHER))
+    assert memory.written_at == T0 + timedelta(microseconds=later)
