@@ -42,10 +42,11 @@ from orphangc.app.runner.run_root import _ScheduledRun
 from orphangc.app.runner.sweep_plan import lock_folder
 from orphangc.app.wiring.clock import this_process
 from orphangc.collect.listing.local_engine import LocalEngine
-from orphangc.collect.quarantine import expired_records, expiry, quarantine
+from orphangc.collect.quarantine import expired_records, quarantine
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.expired_records import Leftovers
 from orphangc.collect.quarantine.quarantine import ExpiryEvidence, Quarantine
+from orphangc.collect.runs import planned_run
 from orphangc.collect.state.lock import acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.memory_files import read_memory
@@ -1086,17 +1087,17 @@ def test_a_cycle_that_is_not_remembered_lets_nothing_expire(chain, monkeypatch) 
     """Later cycles protect by what it saw."""
     out = chain.bed.folder / "forgotten"
     chain.expire("--out", out, "--ended-for", "0", "--keep-last", "3")
-    monkeypatch.setattr(expiry, "not_kept", lambda *_: "the memory cannot be written")
+    monkeypatch.setattr(planned_run, "not_kept", lambda *_: "the memory cannot be written")
     ran = run("sweep", out, "--delete")
     assert (ran.code, chain.names()) == (4, ALL)
     assert "the memory cannot be written" in ran.err
 
 
 def test_a_scheduled_cycle_that_is_not_remembered_lets_nothing_expire(chain, monkeypatch) -> None:
-    """Its collection goes on; what expires must be protected by the next cycle."""
+    """Nor is anything collected; what expires must be protected by the next cycle."""
     scheduled(chain)
     monkeypatch.setattr(lineages, "not_kept", lambda *_: "the memory cannot be written")
-    record = scheduled(chain, code=1, expire={"ended_for": "0", "keep_last": 3})
+    record = scheduled(chain, code=4, expire={"ended_for": "0", "keep_last": 3})
     assert (record["expiry"], chain.names()) == (None, ALL)
 
 

@@ -45,6 +45,7 @@ from orphangc.collect.observe.reported import Answers
 from orphangc.collect.quarantine import quarantine
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.revalidate import revalidation
+from orphangc.collect.runs.planned_run import PlannedRun
 from orphangc.collect.state import discovery_memory, lock
 from orphangc.collect.state.discovery_memory import MARKER, DiscoveryRead
 from orphangc.collect.state.store import RootState
@@ -431,6 +432,11 @@ def _memory(patch: _Patch) -> None:
 def _memories_beside(patch: _Patch) -> None:
     """Remember only what cycles of one storage root saw, under one name of it (R4)."""
     patch.setattr(recalling, "with_memories_beside", lambda read, *_: read.memory)
+
+
+def _remembered_cycles(patch: _Patch) -> None:
+    """Act on a cycle of which nothing is written down for later ones (R4)."""
+    patch.setattr(PlannedRun, "check_remembered", _content)
 
 
 def _discovery_memory(patch: _Patch) -> None:

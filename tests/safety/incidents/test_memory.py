@@ -576,6 +576,28 @@ def test_a_plan_that_cannot_remember_says_so(story, monkeypatch) -> None:
     assert plan.document["states"] == []
 
 
+@pytest.mark.answered_by("remembered_cycles")
+def test_what_no_cycle_could_write_down_keeps_its_files(story, monkeypatch) -> None:
+    """The state location has room for its small files; what a run saw it cannot tell the next."""
+    configured = Configured.of(story, settings_of(story, ended_job=[story.job.id]))
+    configured.run()
+    real = LocalStateFiles.write
+
+    def write(files: LocalStateFiles, name: str, data: bytes) -> None:
+        if "/world/" in name:
+            raise StorageUnreachableError("no space left on device")
+        real(files, name, data)
+
+    monkeypatch.setattr(LocalStateFiles, "write", write)
+    other = claimer(story, story.bed.root)
+    configured.content["storage_roots"][0]["ended_job"].append(other.id)
+    configured.run()
+    other.folder.rename(story.bed.folder / "not-mounted")
+    codes = [configured.run().code for _ in range(3)]
+    must_be_there(*story.orphans)
+    assert codes == [4, 4, 4]
+
+
 # --------------------------------------------------------------------------- storages of real Flink
 
 

@@ -27,7 +27,6 @@ from orphangc.collect.quarantine.quarantine import (
 )
 from orphangc.collect.runs.planned_run import PlannedRun
 from orphangc.collect.runs.result import exit_code_of_expiry
-from orphangc.collect.world.recalling import not_kept
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.types import Outcome
@@ -35,16 +34,10 @@ from orphangc.errors import OrphanGcError, RefusedError
 
 log = structlog.get_logger()
 
-_NOT_REMEMBERED = "the state location does not remember what this cycle saw; nothing expires"
-
 
 @dataclass(slots=True, kw_only=True)
 class Expiry(PlannedRun[LineageCycle]):
-    """Sweep of a plan of ``expire``.
-
-    Attributes:
-        made: Cycle that made the plan under the same lock; ``None`` for a saved plan.
-    """
+    """Sweep of a plan of ``expire``."""
 
     event = "expiry.finished"
 
@@ -62,16 +55,6 @@ class Expiry(PlannedRun[LineageCycle]):
         return self.made or lineage_cycle(
             environment, self.planned.policy, state=self.run.state, before=self.before
         )
-
-    def check_remembered(self, found: LineageCycle) -> None:
-        """Raise ``RefusedError`` unless what later cycles protect by is written down."""
-        cycle = found.cycle
-        if self.made is None:
-            problem = not_kept(self.run.state, self.before, cycle.remembered)
-        else:
-            problem = None if cycle.plan.states else _NOT_REMEMBERED
-        if problem is not None:
-            raise RefusedError(problem, guard=Condition.MEMORY_UNREADABLE)
 
     def check(self, found: LineageCycle) -> None:
         """Make sure that nothing is halted, and that this is the state of what is in quarantine.

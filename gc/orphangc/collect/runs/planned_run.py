@@ -23,12 +23,16 @@ from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.runs.result import SweepResult, code_of
 from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.collect.state.lock import Renewal
-from orphangc.collect.world.recalling import Recalled
+from orphangc.collect.world.recalling import Recalled, not_kept
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.documents.plan import Plan
+from orphangc.core.model.codes import Condition
+from orphangc.errors import RefusedError
 from orphangc.ports import OutcomeSink, Progress
 
 log = structlog.get_logger()
+
+_NOT_REMEMBERED = "the state location does not remember what this cycle saw; nothing goes"
 
 
 class HasCycle(Protocol):
@@ -50,6 +54,7 @@ class PlannedRun(ABC, Generic[_Found]):
     Attributes:
         is_deleting: Whether what is due goes; else the run only checks, and writes tombstones.
         before: Facts of earlier cycles, with which ``environment`` was opened.
+        made: What made the plan under the same lock; ``None`` for a saved plan.
         result: Result so far, also after an error or a signal.
     """
 
@@ -61,6 +66,7 @@ class PlannedRun(ABC, Generic[_Found]):
     is_deleting: bool
     before: Recalled
     outcomes: OutcomeSink
+    made: object | None = None
     result: SweepResult = field(default_factory=SweepResult)
 
     def __post_init__(self) -> None:
@@ -71,9 +77,20 @@ class PlannedRun(ABC, Generic[_Found]):
     def evidence(self, environment: Environment) -> _Found:
         """Return a fresh cycle, or the one that made the plan under the same lock."""
 
-    @abstractmethod
     def check_remembered(self, found: _Found) -> None:
-        """Write what a fresh cycle saw to the memory that later cycles protect by."""
+        """Write what a fresh cycle saw to the memory that later cycles protect by.
+
+        Raises:
+            RefusedError: It is not there: what is hidden later is missed by none, so nothing that
+                the run would do may rest on this cycle.
+        """
+        cycle = found.cycle
+        if self.made is None:
+            problem = not_kept(self.run.state, self.before, cycle.remembered)
+        else:
+            problem = None if cycle.plan.states else _NOT_REMEMBERED
+        if problem is not None:
+            raise RefusedError(problem, guard=Condition.MEMORY_UNREADABLE)
 
     @abstractmethod
     def check(self, found: _Found) -> None:

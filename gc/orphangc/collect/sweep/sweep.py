@@ -46,7 +46,6 @@ from orphangc.collect.sweep.tombstoning import (
     sort_due_deletions,
 )
 from orphangc.collect.sweep.upload_abortion import UploadAbortion
-from orphangc.collect.world.recalling import not_kept
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.decision.evidence import JobEvidence
@@ -74,7 +73,6 @@ class Sweep(PlannedRun[ConfirmingCycle]):
 
     Attributes:
         rows: Verdicts of the plan.
-        made: Cycle that made the plan under this lock; ``None`` for a saved plan.
     """
 
     event = "sweep.finished"
@@ -109,14 +107,6 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         is_listed_anew = cycle.evidence.listed_at is None
         fresh = Fresh.of(known, cycle.decided.sinks, is_listed_anew=is_listed_anew)
         return ConfirmingCycle(cycle=cycle, planned=planned, fresh=fresh)
-
-    def check_remembered(self, found: ConfirmingCycle) -> None:
-        """Remember a fresh cycle; a deletion needs no more of it than the tombstones hold."""
-        if self.made is not None:
-            return
-        problem = not_kept(self.run.state, self.before, found.cycle.remembered)
-        if problem is not None:
-            log.warning("world.not_remembered", reason=problem)
 
     def check(self, found: ConfirmingCycle) -> None:
         """Note which jobs lose nothing, and why: what stops one job stops no other."""
