@@ -15,6 +15,8 @@ import pytest
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.rows.earlier_storage import planned_storage
+from orphangc.app.runner.lineages import remembered
+from orphangc.app.wiring.compose import CycleStart
 from orphangc.collect.cycle import Cycle, run_cycle
 from orphangc.collect.listing.local_engine import LocalEngine
 from orphangc.collect.observe.checkpoints import CheckpointReader
@@ -25,7 +27,7 @@ from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.collect.sweep.sweep import Sweep
-from orphangc.collect.world.recalling import recalled_for
+from orphangc.collect.world.recalling import NOTHING_RECALLED, recalled, recalled_for
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
@@ -277,14 +279,17 @@ class Collector:
         with in_one_thread():
             return self._cycle()[0]
 
-    def _cycle(self) -> tuple[Saved, Cycle]:
+    def _cycle(self, start: CycleStart | None = None) -> tuple[Saved, Cycle]:
         state, rows = self.root_state, Rows()
         cycle = run_cycle(
             self._environment(),
             tombstones=state.tombstones(),
             halted=state.halted(),
             open_sink=lambda: rows,
+            before=NOTHING_RECALLED if start is None else start.before,
         )
+        if start is not None:
+            cycle = remembered(cycle, start)
         return Saved(cycle.plan.signed(), rows.kept), cycle
 
     def sweep(self, saved: Saved, *, is_deleting: bool) -> Mapping[str, str]:
@@ -297,7 +302,8 @@ class Collector:
     def run(self) -> Mapping[str, str]:
         """Make a cycle and carry it out, as ``run`` does; return why each job was refused."""
         with in_one_thread(), self._lock() as lock:
-            saved, cycle = self._cycle()
+            state = self.root_state
+            saved, cycle = self._cycle(CycleStart(self.site.settings, state, recalled(state)))
             return self._carried_out(saved, lock, is_deleting=True, made=cycle)
 
     @contextmanager
