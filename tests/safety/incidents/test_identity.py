@@ -7,7 +7,7 @@ import pytest
 
 from cli.helpers import AT_ONCE, DAY, flink, metadata, now, write
 from safety.incidents.essential import must_be_there
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer, as_json, configured
 
 HOUR = timedelta(hours=1)
 
@@ -38,6 +38,22 @@ def test_l6_a_declared_end_is_none_while_a_cluster_runs_the_id_elsewhere(story) 
         plan = story.bed.plan("--flink-rest", server.url)
     assert "job_state_unknown" in plan.blocks(story.job)
     assert plan.refusal(story.job) is None
+
+
+@pytest.mark.answered_by("condition:job_state_unknown")
+def test_l6_an_end_is_none_while_a_cluster_runs_the_id_by_another_configuration(undeclared) -> None:
+    """Its code may store here, whatever is configured; it has completed nothing yet."""
+    prod, other = undeclared.job, undeclared.bed.folder / "other"
+    undeclared.bed.job(2, below=other).checkpoint(3)
+    again = flink(prod, completed=None) | configured({"state.checkpoints.dir": f"file:{other}"})
+    over = flink(prod, completed=8, status="CANCELED")
+    with RestServer(over) as first, RestServer(again) as second:
+        clusters = ("--flink-rest", first.url, "--flink-rest", second.url)
+        asked = ("--closed-world", "--extra-root", other, *clusters)
+        undeclared.bed.cycle(*asked)
+        plan, _ = undeclared.bed.cycle(*asked)
+    must_be_there(undeclared.orphans[0])
+    assert "job_state_unknown" in plan.blocks(prod)
 
 
 @pytest.mark.parametrize("savepoint", [None, 9], ids=["no such id", "a savepoint's id"])

@@ -108,7 +108,8 @@ def _add_answers(
     """Count each answer for the jobs that it concerns; an unplaced one protects what it names.
 
     What was merely restored, or reports nothing, shows a job alive, and never that it has ended,
-    unless HA metadata decides that (``is_decided``) and no checkpoint contradicts it.
+    unless HA metadata decides that (``is_decided``) and no checkpoint contradicts it. Nor does an
+    end where another cluster runs the id: its configuration is elsewhere, and its code may be here.
     """
     unplaced: list[str] = []
     proven: set[str] = set()
@@ -117,7 +118,7 @@ def _add_answers(
             is_empty = key not in known.with_checkpoints
             if home.is_proven or answer.is_living or (is_decided and is_empty):
                 found.add(key, answer)
-                proven |= {key} if home.is_proven else set()
+                proven |= {key} if home.is_proven and answer.is_living else set()
         if not home.keys and answer.is_living:
             unplaced.append(answer.uri)
             apart = f"{answer.job_id}@{answer.uri}"
