@@ -35,6 +35,7 @@ from orphangc.core.cluster.place_options import (
     HA_TYPE_OPTIONS,
     NO_HA,
     ZOOKEEPER_ROOT_OPTIONS,
+    named_folders,
 )
 from orphangc.core.cluster.zookeeper_paths import zookeeper_address
 from orphangc.core.model.types import FIXED_JOB_IDS, JobId
@@ -183,6 +184,7 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
         listed = _OPTIONS.validate_json(options)
     except ValidationError as err:
         raise _unusable(OPTIONS_PATH, err) from err
+    texts = [(option.key, option.value) for option in listed]
     modes = [option.value.strip().lower() for option in listed if option.key in HA_TYPE_OPTIONS]
     ages = [_seconds(option.value) for option in listed if option.key == _STATISTICS_CACHE]
     cache_seconds = max([settings.refresh_interval / 1000, *ages])
@@ -195,12 +197,12 @@ def cluster_settings(config: bytes, options: bytes) -> ClusterSettings:
         flink_version=settings.flink_version,
         cache_seconds=cache_seconds,
         checkpoint_directories=frozenset(
-            option.value for option in listed if option.key in CHECKPOINT_OPTIONS
+            path for option, path in named_folders(texts) if option in CHECKPOINT_OPTIONS
         ),
-        cluster_ids=frozenset(_cluster_ids({option.key: option.value for option in listed})),
+        cluster_ids=frozenset(_cluster_ids(dict(texts))),
         are_ids_fixed=any(option.key in FIXED_JOB_IDS for option in listed),
         has_high_availability=bool(modes) and NO_HA.isdisjoint(modes),
-        options={option.key: option.value for option in listed},
+        options=dict(texts),
     )
 
 

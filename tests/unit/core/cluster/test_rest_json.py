@@ -149,9 +149,13 @@ def test_answers_that_stay_old_for_days_are_of_no_use(interval: int, timeout: st
     ["execution.checkpointing.dir", "state.checkpoints.dir", "state.backend.fs.checkpointdir"],
 )
 def test_a_cluster_says_where_its_jobs_store_checkpoints(key) -> None:
-    """By the key of any release; a savepoint folder is none of them."""
+    """By the key of any release; a savepoint folder is none of them.
+
+    A path without a scheme is one of the default file system, and not of this machine.
+    """
     options = [
-        {"key": key, "value": "s3://bucket/checkpoints"},
+        {"key": key, "value": " /checkpoints"},
+        {"key": "fs.default-scheme", "value": "s3://bucket"},
         {"key": "state.savepoints.dir", "value": "s3://bucket/savepoints"},
     ]
     config = json.dumps({"refresh-interval": 0, "flink-version": "2.3.0"}).encode()
