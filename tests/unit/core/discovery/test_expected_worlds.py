@@ -661,3 +661,9 @@ def test_an_id_that_may_come_back_is_never_over_by_its_successor(job) -> None:
     """R34: a fixed id needs other evidence."""
     memory = memory_of(found([runs(job)]))
     assert not successions(united(found([runs(SECOND)]), memory))
+
+
+def test_the_old_word_for_no_high_availability_blocks_nothing() -> None:
+    """Flink still takes it for none."""
+    config = configuration(**{"high-availability": "standalone"})
+    assert blocks_of(world_of_discovery(found([a_deployment(config=config)]))) == ()

@@ -9,6 +9,7 @@ from itertools import product
 from orphangc.core.cluster.place_options import (
     CLUSTER_ID_OPTIONS,
     HA_TYPE_OPTIONS,
+    NO_HA,
     ZOOKEEPER_ROOT_OPTIONS,
 )
 from orphangc.core.cluster.zookeeper_paths import zookeeper_address
@@ -82,7 +83,7 @@ def ha_facts(
     """
     where = origin.of("high-availability.type")
     for word in all_of(options, *HA_TYPE_OPTIONS):
-        if word.upper() == "NONE":
+        if word.lower() in NO_HA:
             continue
         if word.lower() == "kubernetes" or "KubernetesHaServicesFactory" in word:
             clusters = all_of(options, "kubernetes.cluster-id") or (name,)
