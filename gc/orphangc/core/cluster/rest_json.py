@@ -132,7 +132,7 @@ class _CheckpointConfig(_RestModel):
 
 
 _Model = TypeVar("_Model", bound=_RestModel)
-_OPTIONS = TypeAdapter(list[_Option])
+_OPTIONS = TypeAdapter(Annotated[list[_Option], Field(min_length=1)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

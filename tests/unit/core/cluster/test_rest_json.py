@@ -136,12 +136,20 @@ def test_an_unusable_answer_is_told_by_path_and_field(body: bytes, message: str)
 )
 def test_answers_that_stay_old_for_days_are_of_no_use(interval: int, timeout: str) -> None:
     """A plan would wait for new ones: for ever, or for longer than Python can."""
-    options = [{"key": "rest.cache.checkpoint-statistics.timeout", "value": timeout}]
+    key = "rest.cache.checkpoint-statistics.timeout"
+    options, usable = (json.dumps([{"key": key, "value": e}]).encode() for e in (timeout, "1 s"))
     config = {"refresh-interval": interval, "flink-version": "2.3.0"}
     with pytest.raises(RegistryUnavailableError, match=r"/config: .* to a day at most"):
-        cluster_settings(json.dumps(config).encode(), json.dumps(options).encode())
+        cluster_settings(json.dumps(config).encode(), options)
     config["refresh-interval"] = 86_400_000
-    assert cluster_settings(json.dumps(config).encode(), b"[]").cache_seconds == 86_400
+    assert cluster_settings(json.dumps(config).encode(), usable).cache_seconds == 86_400
+
+
+def test_a_cluster_that_shows_no_option_at_all_cannot_be_read() -> None:
+    """Each JobManager has some: what stands before it left them out, and a place with them."""
+    config = json.dumps({"refresh-interval": 0, "flink-version": "2.3.0"}).encode()
+    with pytest.raises(RegistryUnavailableError, match="/jobmanager/config"):
+        cluster_settings(config, b"[]")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +174,7 @@ def test_a_cluster_says_where_its_jobs_store_checkpoints(key) -> None:
 @pytest.mark.parametrize(
     ("options", "answer"),
     [
-        ({}, False),
+        ({"jobmanager.rpc.address": "jm"}, False),
         ({"high-availability.type": "kubernetes"}, True),
         ({"high-availability.type": "org.example.Factory"}, True),
         ({"high-availability": "ZOOKEEPER"}, True),
