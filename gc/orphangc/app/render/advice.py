@@ -155,9 +155,9 @@ untested_storage: A kind of storage that is not tested yet
     storage with orphangc doctor --prove.
 store_clock_unknown: The storage does not report its time
     Reach the storage by an endpoint that reports its time (a Date header), or put the state
-    location (--state) on the mounted file system, beside the storage root, and make each file system
-    that is mounted below the storage root a storage root of its own; without it no object has a
-    known age.
+    location (--state) on the mounted file system, beside the storage root, and make each file
+    system that is mounted below the storage root a storage root of its own; without it no object
+    has a known age.
 registry_order_unproven: Registry snapshots do not prove their order
     Give with --registry the folder that the exporter inside the JobManager writes into, and the
     right to write the nonces there; a snapshot alone does not prove that it is newer than the
