@@ -53,8 +53,9 @@ def listing(*jobs: tuple[str, str]) -> dict[str, Reply]:
 
 
 def configured(options: Mapping[str, str]) -> dict[str, Reply]:
-    """Return the route of a cluster whose configuration has these options."""
-    entries = [{"key": key, "value": value} for key, value in options.items()]
+    """Return the route of a cluster whose configuration has these options, and one of each."""
+    shown = {"jobmanager.rpc.address": "jobmanager", **options}
+    entries = [{"key": key, "value": value} for key, value in shown.items()]
     return {"/jobmanager/config": as_json(entries)}
 
 

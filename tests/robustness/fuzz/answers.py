@@ -54,7 +54,7 @@ def check_one_answer(data: bytes, _: Path) -> None:
     """Read bytes as any of the answers; one may fit, and then is no error."""
     refused = 0
     reads = (
-        lambda: cluster_settings(data, b"[]"),
+        lambda: cluster_settings(data, b'[{"key":"k","value":"v"}]'),
         lambda: cluster_settings(b'{"refresh-interval":3000,"flink-version":"1.20.5"}', data),
         lambda: listed_jobs(data),
         lambda: job_facts(JOB, "RUNNING", JobAnswers(details=data, checkpoints=data, config=data),
