@@ -547,6 +547,19 @@ def test_a_storage_is_remembered_though_a_pin_named_it(on_s3, second) -> None:
     assert "place_unreachable" in blocks(on_s3.plan())
 
 
+def test_a_storage_that_a_pin_and_a_checkpoint_name_is_remembered(on_s3) -> None:
+    """The pin is known before any checkpoint is read, and none of both may name it later."""
+    missing = f"{on_s3.bucket}-2"
+    assert blocks(on_s3.plan()) == {}
+    name_it(on_s3, missing)
+    pinned = ("--state", f"s3://{on_s3.bucket}/state", "--pin", f"s3://{missing}/savepoint-1")
+    assert run("plan", on_s3.root, *pinned).code == 4
+    on_s3.put(f"{JOB_ID}/chk-10/_metadata", on_s3.checkpoint(10))
+    key = f"checkpoints/{JOB_ID}/chk-9/_metadata"
+    on_s3.client.delete_object(Bucket=on_s3.bucket, Key=key)
+    assert "place_unreachable" in blocks(on_s3.plan())
+
+
 def blocks(plan: Planned) -> dict[str, str]:
     """Return the messages of the unmet conditions of all jobs."""
     return {

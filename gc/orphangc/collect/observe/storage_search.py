@@ -25,7 +25,7 @@ from flinkstate.places.locations import UNREADABLE, Location, named_place
 from orphangc.collect.listing.shared_listings import SharedListings
 from orphangc.collect.listing.storage_metadata import ListedMetadata
 from orphangc.collect.observe.checkpoints import CheckpointReader, CheckpointsRead, is_of_checkpoint
-from orphangc.collect.observe.reported import Named, places_of_files, why_unread
+from orphangc.collect.observe.reported import A_PIN, Named, places_of_files, why_unread
 from orphangc.collect.state.read_checkpoints import Contents, ReadCheckpoints
 from orphangc.core.decision.evidence import Checkpoint, NoCheckpoint, UnreadableCheckpoint
 from orphangc.core.model.naming import job_id_of
@@ -206,7 +206,7 @@ class StorageSearch:
         """
         found: dict[Location, FoundInStorage] = {}
         named = tuple(named)
-        strong, waiting = [*named], dict(listings)
+        strong, waiting, names = [*named], dict(listings), list[Named]()
         weak = [*places_of_files(read)] if self.is_whole else []
         if self.own is not None:
             strong += self._linked(self.own, links, found)
@@ -215,9 +215,11 @@ class StorageSearch:
                 found[place] = self._read_all(listed, seen)
                 strong += self._linked(place, listed.metadata.links, found)
                 weak += places_of_files(found[place].checkpoints) if self.is_whole else ()
+            names += (*strong, *weak)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
                 found |= {each.location: each for each in self._under_another_name(named, found)}
+                found |= _named_by_more(found.values(), names)
                 return (*found.values(), *self._hidden(found))
             strong, weak = [], []
             waiting = {place: self._listed_storage(place, names) for place, names in wanted.items()}
@@ -452,6 +454,19 @@ class StorageSearch:
         shown = shared.own_in(place, first)
         keys_aside = [key for each in aside if (key := place.key_of(each)) is not None]
         return others.with_those_of(shown).outside(keys_aside)
+
+
+def _named_by_more(
+    found: Iterable[FoundInStorage], names: Sequence[Named]
+) -> dict[Location, FoundInStorage]:
+    """Return the storages of pins that something else names too, which is known only later."""
+    return {
+        each.location: replace(each, named_by=(A_PIN, by))
+        for each in found
+        if each.named_by == (A_PIN,)
+        for place, by in names
+        if by != A_PIN and each.location.contains(place)
+    }
 
 
 def _by_storage(found: Iterable[tuple[Location, str, bool]]) -> dict[Location, StorageNames]:
