@@ -106,7 +106,7 @@ def check_history(day: Day) -> None:
 
 
 @pytest.mark.parametrize("hours", [0.1, 48])
-def test_a_clock_that_goes_back_does_not_look_like_a_state_of_an_earlier_day(day, hours) -> None:
+def test_a_clock_that_goes_back_is_no_state_of_an_earlier_day(day, hours) -> None:
     """It was ahead, or another host's is: a memory is later than what it was written after."""
     of_day, _ = day
     of_day.passes()

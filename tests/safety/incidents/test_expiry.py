@@ -276,7 +276,9 @@ def test_r42_a_savepoint_is_not_taken_for_self_contained(tmp_path) -> None:
     must_be_there(folder / "_metadata")
 
 
-@pytest.mark.answered_by("makers_of_savepoints")
+@pytest.mark.answered_by(
+    "makers_of_savepoints + other_makers_of_savepoints + state_that_is_taken_over"
+)
 @pytest.mark.parametrize("is_alike", [False, True])
 def test_r42_a_savepoint_of_a_job_that_is_not_known_stays(tmp_path, is_alike) -> None:
     """Its id has the first six digits of a job that is; it may even run the same code."""

@@ -454,7 +454,7 @@ def forgotten(story: Story) -> tuple[Job, Configured]:
     return other, configured
 
 
-@pytest.mark.answered_by("condition:memory_unreadable")
+@pytest.mark.answered_by("condition:memory_unreadable + remembered_cycles")
 def test_a_memory_that_is_damaged_is_not_an_empty_one(story) -> None:
     """A disk that was full, or a person's editor."""
     _, configured = forgotten(story)

@@ -129,7 +129,7 @@ class Cluster:
 
     process: Process
     flinks: Flinks
-    cached: dict[str, ClusterFacts]
+    cached: dict[str, tuple[datetime, ClusterFacts]]
     uri: str = "http://flink"
 
     def observe(self) -> ClusterFacts:
@@ -140,14 +140,14 @@ class Cluster:
                 jobs={job.id: job.facts() for job in self.flinks.jobs if job.is_listed},
                 cache_seconds=_CACHE_SECONDS,
             )
-            self.cached["now"] = facts
+            self.cached["now"] = self.flinks.cloud.now, facts
             return facts
 
         def old() -> ClusterFacts:
-            known = self.cached.get("now")
-            age = None if known is None else self.flinks.cloud.now - known.taken_at
-            is_fresh = age is not None and age.total_seconds() < _CACHE_SECONDS
-            return known if is_fresh and known is not None else told()
+            at, known = self.cached.get("now", (None, None))
+            if known is None or (self.flinks.cloud.now - at).total_seconds() >= _CACHE_SECONDS:
+                return told()
+            return known
 
         error = RegistryUnavailableError
         return self.process.call("rest", told, {Fault.STALE: old}, error=error)
@@ -197,7 +197,7 @@ class Site:
     # files of the state location
     state: dict[str, tuple[bytes, datetime]] = field(default_factory=dict)
     dead: set[str] = field(default_factory=set)  # tokens of processes that are known to be no more
-    cached: dict[str, ClusterFacts] = field(default_factory=dict)  # what REST said last
+    cached: dict[str, tuple[datetime, ClusterFacts]] = field(default_factory=dict)  # REST's last
     runs: list[list[pa.RecordBatch]] = field(default_factory=list)  # what became of what, by run
     is_cut: bool = False  # only the first page of a folder ever comes
     is_exporting: bool = False  # every JobManager exports its registry
