@@ -62,6 +62,7 @@ def _excuses_of_claims(flinks: Any) -> Iterator[Condition]:
     if not any(map(flinks.claimed, flinks.jobs)):
         return
     yield Condition.CHECKPOINT_NOT_FOUND
+    yield Condition.JOB_DIRECTORY_EMPTIED
     needed = flinks.needed()
     running = [job for job in flinks.jobs if job.is_running]
     if any(not any(f"{job.id}/shared/" in key for key in needed) for job in running):
