@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from flinkstate.places.checkpoint_names import METADATA_NAME, is_savepoint_folder
 from flinkstate.places.locations import (
@@ -31,7 +32,7 @@ Named = tuple[Location, str]
 A_PIN = "a pin"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Answers:
     """What clusters, registries and HA stores said, as some settings read it.
 
@@ -64,6 +65,7 @@ class Answers:
         ]
         return sorted({p for p, *_ in found if p.scheme != UNREADABLE}, key=str), unusable
 
+    @cached_property
     def namings(self) -> frozenset[Naming]:
         """Return what names a checkpoint folder, with the URI that it names.
 
@@ -106,7 +108,7 @@ class Answers:
 
     def places(self) -> Iterator[Named]:
         """Yield the places that answers, pins and discovered options name."""
-        for by, uri in sorted(self.namings()):
+        for by, uri in sorted(self.namings):
             yield place_around(canonical(uri)), by
         yield from sorted({folder for _, folder in self._folders()}, key=str)
         yield from ((canonical(pin, self.settings.aliases), A_PIN) for pin in self.settings.pin)
@@ -118,7 +120,7 @@ class Answers:
 
         A place of savepoints may hold none yet, and none of them needs files of a job.
         """
-        for by, uri in sorted(self.namings()):
+        for by, uri in sorted(self.namings):
             if not is_savepoint_folder((checkpoint := canonical(uri)).name):
                 yield place_around(checkpoint), by
         yield from (home for option, home in self._folders() if option in CHECKPOINT_OPTIONS)

@@ -206,7 +206,7 @@ class StorageSearch:
         """
         found: dict[Location, FoundInStorage] = {}
         named = tuple(named)
-        strong, waiting, names = [*named], dict(listings), list[Named]()
+        strong, waiting, all_named = [*named], dict(listings), list[Named]()
         weak = [*places_of_files(read)] if self.is_whole else []
         if self.own is not None:
             strong += self._linked(self.own, links, found)
@@ -215,11 +215,11 @@ class StorageSearch:
                 found[place] = self._read_all(listed, seen)
                 strong += self._linked(place, listed.metadata.links, found)
                 weak += places_of_files(found[place].checkpoints) if self.is_whole else ()
-            names += (*strong, *weak)
+            all_named += (*strong, *weak)
             wanted = _by_storage(self._storages(strong, weak, found.values()))
             if not wanted:
                 found |= {each.location: each for each in self._under_another_name(named, found)}
-                found |= _named_by_more(found.values(), names)
+                found |= _named_by_more(found.values(), all_named)
                 return (*found.values(), *self._hidden(found))
             strong, weak = [], []
             waiting = {place: self._listed_storage(place, names) for place, names in wanted.items()}
@@ -457,14 +457,14 @@ class StorageSearch:
 
 
 def _named_by_more(
-    found: Iterable[FoundInStorage], names: Sequence[Named]
+    found: Iterable[FoundInStorage], all_named: Sequence[Named]
 ) -> dict[Location, FoundInStorage]:
     """Return the storages of pins that something else names too, which is known only later."""
     return {
         each.location: replace(each, named_by=(A_PIN, by))
         for each in found
         if each.named_by == (A_PIN,)
-        for place, by in names
+        for place, by in all_named
         if by != A_PIN and each.location.contains(place)
     }
 

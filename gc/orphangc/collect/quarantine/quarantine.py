@@ -130,7 +130,7 @@ class ExpiryEvidence:
 
     def __post_init__(self) -> None:
         """Take what was named in the cycle."""
-        self._named = self.found.cycle.seen.answers.namings()
+        self._named = self.found.cycle.seen.answers.namings
 
     def check(self, part: Iterable[LineageCheckpointPart]) -> None:
         """Raise ``OrphanGcError`` unless the evidence holds, and nothing names one (R18).

@@ -293,7 +293,7 @@ class Revalidation:
 
     def namings(self) -> frozenset[Naming]:
         """Return the checkpoints that the last check found reported or restored, and by what."""
-        return self._answers.namings()
+        return self._answers.namings
 
     @property
     def _answers(self) -> Answers:

@@ -76,7 +76,7 @@ def test_what_a_configuration_restores_from_is_named_before_there_is_a_job(
     """R43: a JobManager that begins reads it; people may name the metadata file, too."""
     folder = "s3://lake/savepoints/savepoint-1"
     cluster = a_cluster(*jobs, options={option: f"{folder}{ending}"})
-    assert folder in {uri for _, uri in Answers(settings=SETTINGS, clusters=(cluster,)).namings()}
+    assert folder in {uri for _, uri in Answers(settings=SETTINGS, clusters=(cluster,)).namings}
 
 
 @pytest.mark.parametrize("text", ["sp-1", "/savepoints/sp-1"])
