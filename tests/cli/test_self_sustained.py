@@ -556,6 +556,7 @@ def test_a_job_that_the_search_alone_shows_may_begin_with_it(bed, below, is_name
     job.checkpoint(1)
     if is_named:
         other.shared()
+        write(other.folder / "taskowned" / UUID_1, b"state", 30 * DAY)
     else:
         write(bed.folder / below / "orders" / "chk-1" / UUID_1, b"state", 30 * DAY)
     said = (savepoint, bed.root, "--closed-world")
@@ -858,6 +859,29 @@ def test_a_job_that_is_shown_to_begin_with_it_again_is_known_in_each_later_cycle
         code, told = users(savepoint, bed.root, "--state", bed.state, *rest)
     assert [each["job_id"] for each in told["users"]] == [job.id]
     assert (code, told["unknown"], told["is_complete"]) == (0, [], True)
+
+
+@pytest.mark.parametrize("trace", ["none", "taskowned", "memory"])
+def test_all_covers_no_job_of_which_nothing_shows_that_flink_wrote_its_directory(
+    bed, trace
+) -> None:
+    """Its first checkpoint may be pending, and it may begin with the snapshot: as in a plan."""
+    savepoint, job = a_savepoint(bed), bed.job(7)
+    bed.job(9).checkpoint(1)
+    job.shared()
+    if trace == "taskowned":
+        write(job.folder / "taskowned" / UUID_1, b"state", 30 * DAY)
+    if trace == "memory":
+        checkpoint = job.checkpoint(1)
+        bed.plan(*OVER)
+        rmtree(checkpoint.parent)
+        word = ("checkpoint_not_found", checkpoint.parent, "--state", bed.state)
+        bed.plan(*OVER)
+        run("world", "acknowledge", bed.root, *word)
+        run("world", "acknowledge", bed.root, "job_directory_emptied", job.folder, *word[2:])
+        bed.plan(*OVER)
+    said = users(savepoint, bed.root, "--state", bed.state, "--closed-world", *OVER)[1]
+    assert said["confirmed"] is (trace != "none")
 
 
 @pytest.mark.parametrize("was_seen", [True, False])
@@ -1263,6 +1287,7 @@ def test_a_job_that_is_declared_ended_and_writes_has_not_ended_without_a_checkpo
     savepoint, other = a_savepoint(bed), bed.job(3)
     bed.job(9).checkpoint(1)
     other.shared(age=DAY / 24)
+    write(other.folder / "taskowned" / UUID_1, b"state", 30 * DAY)
     said = (savepoint, bed.root, "--closed-world", *OVER)
     assert users(*said)[1]["statement"] == PENDING
     other.shared(next(other.folder.glob("shared/*")).name)

@@ -21,6 +21,7 @@ from orphangc.core.groups import grouped
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker, markers_in
 from orphangc.core.model.naming import job_id_of
 from orphangc.core.model.settings import StorageRootSettings
+from orphangc.core.model.types import Scope
 from orphangc.ports import ClusterClient, HaMetadata, Progress, Storage
 
 
@@ -86,6 +87,12 @@ class SnapshotWorld:
         for base, part in zip(self.bases, self.parts, strict=True):
             seen.update(map(base.child, part.scan.directories))
         return grouped(sorted(seen, key=str), job_id_of)
+
+    @property
+    def areas(self) -> dict[Location, set[Scope]]:
+        """Return the areas with a folder, by job directory below the storage roots."""
+        parts = zip(self.bases, self.parts, strict=True)
+        return {base.child(e): own for base, p in parts for e, own in p.scan.areas.items()}
 
     @property
     def unreadable(self) -> list[UnreadableCheckpoint]:

@@ -44,6 +44,15 @@ def has_trace_of_flink(areas: Collection[Scope], *known: Sized) -> bool:
     return not _AREAS_OF_FLINK.isdisjoint(areas) or any(len(each) > 0 for each in known)
 
 
+def remembered_traces(memory: WorldMemory) -> frozenset[str]:
+    """Return the directories in which an earlier cycle saw checkpoints, which were explained."""
+    return frozenset(
+        each.uri
+        for each in memory.directories
+        if each.checkpoints or each.resolved_at is not None  # they were there, and were explained
+    )
+
+
 def with_remembered_traces(
     jobs: Mapping[str, JobEvidence], memory: WorldMemory
 ) -> dict[str, JobEvidence]:
@@ -51,11 +60,7 @@ def with_remembered_traces(
 
     A job whose checkpoints Flink deleted at its end leaves no other trace in an object store.
     """
-    held = {
-        each.uri
-        for each in memory.directories
-        if each.checkpoints or each.resolved_at is not None  # they were there, and were explained
-    }
+    held = remembered_traces(memory)
     return {
         key: replace(job, is_declared_ended=True, is_not_in_all=False)
         if job.is_not_in_all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from orphangc.collect.observe.ended_jobs import Lives
 from orphangc.collect.observe.observation import reported_checkpoints
 from orphangc.collect.world.recalling import recalled
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
+from orphangc.core.decision.flink_traces import has_trace_of_flink, remembered_traces
 from orphangc.core.dependencies.foreign_files import Foreign
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.memory.remembered import WorldMemory
@@ -107,9 +108,7 @@ def _found(
         Lives(
             before=world.before,
             after=world.after,
-            is_declared_ended=lambda job_id: settings.is_declared_ended(
-                job_id, by_id=_is_elsewhere(world.directories.get(job_id, ()), settings)
-            ),
+            is_declared_ended=_declared_ended(world, settings, memory),
             holds=[hold for each in world.answers.ha for hold in each.holds],
             changed_at=world.changed_at,
             now=now(),
@@ -126,9 +125,31 @@ def _found(
     return replace(found, unknown=(*found.unknown, *absent), is_confirmed=is_confirmed)
 
 
-def _is_elsewhere(directories: Iterable[Location], settings: StorageRootSettings) -> bool:
-    """Return whether a job has a directory in none of the named places: ``all`` covers no such."""
-    return not all(any(is_inside(each, at) for at in settings.own_places) for each in directories)
+def _declared_ended(
+    world: SnapshotWorld, settings: StorageRootSettings, memory: WorldMemory
+) -> Callable[[str], bool]:
+    """Return whether the operator said that a job is over, as a plan takes it.
+
+    ``all`` covers a job in the named places alone, if something shows that Flink wrote each of its
+    directories.
+    """
+    directories, areas = world.directories, world.areas
+    traced = remembered_traces(memory)
+    folders = {folder for each in world.checkpoints for folder in each.files}
+    needed = {around for folder in folders for around in folder.upwards()}
+    shown = {str(job_id) for each in world.answers.clusters for job_id in each.jobs}
+    shown |= {str(hold.job_id) for each in world.answers.ha for hold in each.holds}
+
+    def is_covered(place: Location, job_id: str) -> bool:
+        known = {job_id} & shown, {place} & needed, {str(place)} & traced
+        is_here = any(is_inside(place, at) for at in settings.own_places)
+        return is_here and has_trace_of_flink(areas.get(place, ()), *known)
+
+    def is_declared(job_id: str) -> bool:
+        is_in_all = all(is_covered(each, job_id) for each in directories.get(job_id, ()))
+        return settings.is_declared_ended(job_id, by_id=not is_in_all)
+
+    return is_declared
 
 
 def _root_of(snapshot: str) -> str:
