@@ -127,8 +127,9 @@ def users_of(
 ) -> None:
     """List the jobs and checkpoints that still need files of a snapshot.
 
-    ``confirmed`` is false while any job that was seen has not ended: its pending checkpoint may
-    need the snapshot.
+    It is ``self-sustained`` from the other side, by the same cycle: what leaves that unknown leaves
+    this unknown. ``confirmed`` is false while any job that was seen has not ended: its pending
+    checkpoint may need the snapshot.
     """
     from orphangc.app.commands.operate.users_of import exit_code, find_users, user_tables
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -19,7 +19,7 @@ from orphangc.core.decision.evidence import (
     JobEvidence,
     UnreadableCheckpoint,
 )
-from orphangc.core.decision.judge import Judgement
+from orphangc.core.decision.judge import Judgement, judge
 from orphangc.core.dependencies.foreign_files import Foreign, meant, unaccounted
 from orphangc.core.dependencies.namers import Namers
 from orphangc.core.dependencies.own_changelog import is_folder_of_changes
@@ -35,22 +35,26 @@ from orphangc.core.dependencies.self_sustained_rule import (
 from orphangc.core.dependencies.unnamed_files import unnamed_files_problem
 from orphangc.core.documents.self_sustained_record import UsageCheckPart
 from orphangc.core.lineage.expired_checkpoint import ExpiryMarker
-from orphangc.core.model.codes import OTHERS_UNKNOWN
+from orphangc.core.model.codes import OTHERS_UNKNOWN, Condition
 from orphangc.core.model.naming import job_directory_of, place_of_folder
-from orphangc.core.model.types import ForeignKind
+from orphangc.core.model.types import ForeignKind, JobId
 from orphangc.errors import OrphanGcError
 from orphangc.ports import Storage
 
 
-def _unsearched(judged: Iterable[Judgement], cycle: CycleEvidence) -> str:
-    """Return why some job may need files of any place, unseen, "" if nothing says so.
+def _unsearched(
+    judged: Iterable[Judgement], cycle: CycleEvidence
+) -> tuple[tuple[Condition, str], ...]:
+    """Return why some job may need files of any place, unseen.
 
-    Whatever job that blocks: the place that is asked about is in no directory of its own.
+    Whatever job that blocks: the place that is asked about is in no directory of its own. A job of
+    which nothing is known is blocked by all that concerns no job alone.
     """
-    if cycle.missed is not None:
-        return cycle.missed.message
-    blocked = (each for judgement in judged for each in judgement.blocked)
-    return next((each.message for each in blocked if each.condition in OTHERS_UNKNOWN), "")
+    unseen = JobEvidence(key="", job_id=JobId(""), is_collected=False, is_declared_ended=False)
+    missed = [] if cycle.missed is None else [(cycle.missed.condition, cycle.missed.message)]
+    blocked = (e for own in (*judged, judge(unseen, cycle, guards={})) for e in own.blocked)
+    found = ((e.condition, e.message) for e in blocked if e.condition in OTHERS_UNKNOWN)
+    return tuple(dict.fromkeys([*missed, *found]))
 
 
 def _absent(missing: Iterable[str], base: Location) -> dict[Location, set[str]]:
@@ -104,7 +108,7 @@ class ForeignUsages:
     quarantines: Sequence[ExpiryMarker] = ()
     broken: Sequence[UnreadableCheckpoint] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
-    unsearched: str = ""
+    unsearched: Sequence[tuple[Condition, str]] = ()
     pins: Sequence[Location] = ()
 
     def check(
@@ -128,7 +132,10 @@ class ForeignUsages:
             for each in foreigners
             if each.kind is ForeignKind.SNAPSHOT
         }
-        unseen = {each.place: _unseen(each.place, key, self) for each in foreigners}
+        unseen = {
+            each.place: next((_said(*one) for one in self.unseen(each.place, key)), "")
+            for each in foreigners
+        }
         return checks_of(usage, foreigners, users=users, unseen=unseen, weigh=weigh)
 
     @cached_property
@@ -217,19 +224,32 @@ class ForeignUsages:
         return {each: spellings(each) for each in self.pins}
 
     @cached_property
-    def refusals(self) -> list[tuple[str, str]]:
-        """Return the keys of the jobs that may live and are refused, and why."""
+    def refusals(self) -> list[tuple[str, str, str]]:
+        """Return the keys and names of the jobs that may live and are refused, and why."""
         return [
-            (key, f"job {usage.job.job_id or key}: {usage.judgement.refused.message}")
+            (key, f"job {usage.job.job_id or key}", usage.judgement.refused.message)
             for key, usage in self.by_job.items()
             if usage.judgement.refused is not None and key not in self.ended
         ]
 
     @cached_property
-    def problem_beside(self) -> str | None:
-        """Return why a job that only the search shows may use files unnamed."""
+    def problems_beside(self) -> list[str]:
+        """Return why jobs that only the search shows may use files unnamed."""
         problems = (unnamed_files_problem(each.own_checkpoints) for each in self.beside)
-        return next((each for each in problems if each is not None), None)
+        return [each for each in problems if each is not None]
+
+    def unseen(self, place: Location, key: str | None = None) -> Iterator[tuple[str, str]]:
+        """Yield what may need files of a place unseen, "" if it is no job or marker, and why.
+
+        Args:
+            key: A job that is asked about: what is not known of it, its own check says.
+        """
+        yield from (("", message) for _, message in self.unsearched)
+        yield from ((name, why) for other, name, why in self.refusals if other != key)
+        yield from (("", problem) for problem in self.problems_beside)
+        for each in self.quarantines:
+            if each.root is None or overlap(each.root, place):
+                yield str(each.folder), each.doubt
 
 
 def foreign_usages_of(
@@ -364,18 +384,8 @@ def _searched(
     return [*found, *(each for each in others if meant(each, own))]
 
 
-def _unseen(place: Location, key: str, usages: ForeignUsages) -> str:
-    """Return why others may need files of a place, unseen, "" if nothing says so.
-
-    What is not known of a job is no more known of it where another one is asked about.
-    """
-    if usages.unsearched:
-        return usages.unsearched
-    refused = next((why for other, why in usages.refusals if other != key), None)
-    if (problem := refused or usages.problem_beside) is not None:
-        return problem
-    near = (e for e in usages.quarantines if e.root is None or overlap(e.root, place))
-    return next((f"{each.folder}: {each.doubt}" for each in near), "")
+def _said(by: str, why: str) -> str:
+    return f"{by}: {why}" if by else why
 
 
 def _users_of(
@@ -387,7 +397,7 @@ def _users_of(
     back to this very checkpoint, or another one of its own names files in that one's folder. The
     job that is asked about counts if it may begin with it again.
     """
-    maker, is_user = _maker_of(snapshot.place, usages)
+    maker, is_user = maker_of(snapshot.place, usages)
     others = {maker} if is_user and maker != key else set[str]()
     found = usages.claimers.of_place(snapshot) | with_any_name(usages.fresh, snapshot.place)
     others |= {
@@ -417,7 +427,7 @@ def _is_named_by(checkpoint: Checkpoint, snapshot: Foreign) -> bool:
     return is_named and not is_same(checkpoint.folder, snapshot.place)
 
 
-def _maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:
+def maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:
     """Return the key of the job that made a snapshot, "" for none, and whether it needs it."""
     home = _home(place, usages.owners, {})
     file_place = place_of_folder(place.path.lstrip("/"))

@@ -118,16 +118,20 @@ class Origins:
         """
         for job_id in sorted(with_any_name(self.shown, place)):
             yield f"job {job_id} (without HA metadata, it begins with this one again)"
-        found = [
+        found = self.hidden_from(stored_at, maker)
+        for each in found[:_NAMED]:
+            yield f"job {each.key} (nothing shows what it begins with again)"
+        if found[_NAMED:]:
+            yield f"one of {len(found) - _NAMED} more such jobs"
+
+    def hidden_from(self, stored_at: datetime | None, maker: str) -> list[HiddenOrigin]:
+        """Return the jobs that may begin with a checkpoint of that time, as no cycle saw."""
+        return [
             each
             for each in self.hidden
             if (stored_at is None or stored_at <= each.until)
             and maker not in {each.key, each.job_id}
         ]
-        for each in found[:_NAMED]:
-            yield f"job {each.key} (nothing shows what it begins with again)"
-        if found[_NAMED:]:
-            yield f"one of {len(found) - _NAMED} more such jobs"
 
 
 def recovers(job: JobEvidence) -> bool:

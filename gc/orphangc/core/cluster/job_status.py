@@ -1,4 +1,4 @@
-"""Has a job ended? The one rule that evidence, guards and ``users-of`` use (R13).
+"""Has a job ended? The one rule of evidence and guards (R13).
 
 Absence from REST proves nothing, a suspended job is
 not over, and a directory that still changes belongs to a job that has not ended.

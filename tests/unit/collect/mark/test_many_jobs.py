@@ -1,14 +1,12 @@
 """Four times as many jobs take about four times as long: no job asks what concerns all others."""
 
 from collections.abc import Callable
-from datetime import timedelta
 
 import pytest
 
 from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import Mark, mark
 from orphangc.collect.observe.checkpoints import CheckpointScan, CheckpointsRead, _ids
-from orphangc.collect.observe.ended_jobs import Lives, unread_of
 from orphangc.collect.observe.observation import Observation
 from orphangc.collect.world.sighted import _jobs
 from orphangc.core.columns.uuid_set import UuidSet
@@ -17,7 +15,7 @@ from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import JobId, ObjectKey, StoredObject
 from orphangc.ports import StoreTime
 from orphangc.ports.engine import Listed
-from support.builders import BASE, T0, a_checkpoint, a_cluster, a_root, job_directory, some_facts
+from support.builders import BASE, T0, a_checkpoint, a_cluster, a_root, some_facts
 from support.calls import calls_of
 
 FEW, MANY = 20, 80
@@ -78,25 +76,7 @@ def depending(seen: Observation) -> Callable[[], object]:
     return lambda: dependencies_of(found, seen.settings, names)
 
 
-def living(seen: Observation) -> Callable[[], object]:
-    """Return what asks of each job whether it is over, and whether a checkpoint of it is unread."""
-    lives = Lives(
-        before=seen.before,
-        after=seen.after,
-        is_declared_ended=lambda _: False,
-        now=T0,
-        quiet_period=timedelta(days=7),
-        directories={each: [job_directory(each)] for one in seen.after for each in one.jobs},
-    )
-    return lambda: [*map(lives.is_ended, lives.directories), *unread_of(lives, seen.checkpoints)]
-
-
-WORK = {
-    "mark": lambda seen: lambda: marked(seen),
-    "memory": shown,
-    "needs": depending,
-    "lives": living,
-}
+WORK = {"mark": lambda seen: lambda: marked(seen), "memory": shown, "needs": depending}
 
 
 @pytest.mark.parametrize("work", [*WORK.values()], ids=[*WORK])

@@ -1,4 +1,4 @@
-"""Has a job ended: one rule for evidence, guards and ``users-of``."""
+"""Has a job ended: one rule for evidence and guards."""
 
 import pytest
 
