@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, Ran, flink, metadata, now, run, write
-from cli.scheduled import Configured, settings_of
+from cli.scheduled import Configured, fake_clock, settings_of
 from cli.stories import Story, a_snapshot_of, make_story
 from flink_fixtures.unpacked import unpack
 from orphangc.adapters.files.state_files import LocalStateFiles
@@ -523,6 +523,29 @@ def test_a_state_location_that_was_set_back_knows_less_than_it_did(story) -> Non
     assert acknowledged(story, "state_lost", fact["what"]).code == 0
     assert story.bed.plan().blocks(story.job) == []
     assert story.bed.plan().blocks(story.job) == []
+
+
+@pytest.mark.answered_by("condition:state_lost")
+def test_a_state_that_was_set_back_is_missed_though_a_clock_was_ahead_once(
+    story, monkeypatch
+) -> None:
+    """The plan of that run is no newer than those that were made since."""
+    configured = Configured.of(story, settings_of(story, ended_job=[story.job.id]))
+    with fake_clock(monkeypatch) as clock:
+        clock.passes(days=9)
+        configured.run()
+        clock.passes(days=-9)
+        backup = shutil.copytree(story.bed.state, story.bed.folder / "backup")
+        other = claimer(story, story.bed.root)
+        configured.content["storage_roots"][0]["ended_job"].append(other.id)
+        configured.run()
+        other.folder.rename(story.bed.folder / "not-mounted")
+        shutil.rmtree(story.bed.state)
+        backup.rename(story.bed.state)
+        for _ in range(4):
+            clock.passes(hours=1)
+            configured.run()
+    must_be_there(story.orphans[0])
 
 
 @pytest.mark.answered_by("condition:state_lost")

@@ -53,6 +53,10 @@ class KeptPlans:
             before.rename(folder)
         return folder
 
+    def run_ids(self) -> list[str]:
+        """Return the ids of the runs whose plans are kept, or raise ``SettingsError``."""
+        return [each.name for each in self._runs()]
+
     def known_state(self) -> tuple[KnownState, ...]:
         """Return what the newest plan knows about its state location; nothing without a plan.
 

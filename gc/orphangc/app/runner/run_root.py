@@ -42,6 +42,7 @@ from orphangc.collect.state.history import (
     checks_before,
     has_planned,
     kept_record,
+    later_run_id,
     newest_records,
     totals_so_far,
 )
@@ -176,6 +177,12 @@ class _ScheduledRun:
     made: MadePlan | None = None
 
     def go(self) -> None:
+        draft = self.draft
+        draft.run_id = later_run_id(self.state, draft.run_id, self.plans.run_ids())
+        with run_named(run_id=draft.run_id):
+            self._carry_out()
+
+    def _carry_out(self) -> None:
         draft = self.draft
         if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
             draft.effective_mode = RunMode.REPORT
@@ -393,7 +400,12 @@ def keep_records(roots: Iterable[ScheduledRoot], text: str) -> list[RunRecord]:
     """Write records for runs that left none, or were killed; ``OrphanGcError`` if that fails."""
     known = {each.root: each for each in roots}
     records = [RunRecord.model_validate(each) for each in json.loads(text)]
-    return [kept_record(state_of(known[each.root]), each) for each in records]
+    return [_kept_later(state_of(known[each.root]), each) for each in records]
+
+
+def _kept_later(state: RootState, record: RunRecord) -> RunRecord:
+    run_id = later_run_id(state, record.run_id)
+    return kept_record(state, record.model_copy(update={"run_id": run_id}))
 
 
 def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:

@@ -193,7 +193,7 @@ def _newest(records: Iterable[RunRecord]) -> tuple[RunRecord, ...]:
     Only that one keeps its world.
     """
     runs = {each.run_id: each for each in records}.values()
-    every = sorted(runs, key=lambda each: (each.started_at, each.run_id), reverse=True)
+    every = sorted(runs, key=lambda each: each.run_id, reverse=True)
     plan = next((each for each in every if each.plan_id is not None), None)
     found = every[:_KEPT] + [each for each in every[_KEPT:] if each is plan]
     return tuple(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 
 import structlog
 from pydantic import TypeAdapter, ValidationError
@@ -12,14 +13,35 @@ from orphangc.core.documents.run_record import Phase, RunRecord, RunResult, Tota
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck, merged
 from orphangc.core.model.joined_facts import joined
 from orphangc.core.model.types import JobId
+from orphangc.core.times.instants import EARLIEST, from_pattern, shifted
 
 log = structlog.get_logger()
 
 _CHECKS = TypeAdapter(tuple[RememberedUsageCheck, ...])
+_ID_TIME = "%Y%m%dT%H%M%S%fZ"
+_TICK = timedelta(microseconds=1)
 _KEPT = 200
 _NEWEST_READ = 5
 """Number of records that give the totals: one may have been written at the same time as
 another, or by a machine whose clock is behind."""
+
+
+def later_run_id(state: RootState, run_id: str, plans: Iterable[str] = ()) -> str:
+    """Return a run's id, later than that of every run before it, by whatever clock.
+
+    Records and plans sort by it: what a clock that was ahead has dated is not the newest for ever.
+
+    Args:
+        plans: Ids of the runs whose plans are kept.
+
+    Raises:
+        StorageUnreachableError: The state location cannot be listed.
+    """
+    at, _, token = run_id.partition("-")
+    known = (from_pattern(e.partition("-")[0], _ID_TIME) for e in (*plans, *_names(state)))
+    newest = max((each for each in known if each is not None), default=EARLIEST)
+    later = f"{shifted(newest, _TICK):{_ID_TIME}}"
+    return run_id if at >= later else f"{later}-{token}"
 
 
 def newest_records(state: RootState) -> Iterator[RunRecord]:

@@ -1,6 +1,7 @@
 """What the daemon knows, in memory."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 
@@ -67,6 +68,14 @@ def test_records_stand_newest_first_and_once(store) -> None:
     (root,) = store.status().roots
     assert [each.run_id[-1] for each in root.records] == ["4", "3", "2", "1"]
     assert root.newest is root.records[0]
+
+
+def test_what_a_clock_that_was_ahead_has_dated_is_not_the_newest_for_ever(store) -> None:
+    """What is asked of a job is answered from the plan of the last run: ids say which that is."""
+    ahead = a_record(1, plan_id="ahead", started_at=T0 + timedelta(days=9))
+    store.load(ROOT, [a_record(2, plan_id="last"), ahead], None)
+    (root,) = store.status().roots
+    assert root.newest_plan == a_record(2, plan_id="last")
 
 
 def test_a_run_whose_record_is_read_before_the_run_has_ended_here_stands_once(store) -> None:

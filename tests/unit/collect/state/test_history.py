@@ -13,6 +13,7 @@ from orphangc.collect.state.history import (
     has_planned,
     keep_checks,
     kept_record,
+    later_run_id,
     newest_records,
     totals_so_far,
 )
@@ -123,3 +124,14 @@ def test_looks_that_cannot_be_read_begin_anew(state) -> None:
     keep_checks(state, JOB, [a_look(3)])
     state.files.write(f"{state.folder}/looks/{JOB}.json", b"torn")
     assert checks_of_job(state, JOB) == ()
+
+
+@pytest.mark.parametrize("newest", ["20991101T000000000000Z-00000000", "20991101T000000Z-0-expiry"])
+def test_a_run_is_later_than_one_whose_clock_was_ahead(state, newest) -> None:
+    """Else its record goes at once where many are dated so, and the next run misses its totals."""
+    own = "20261128T101131161461Z-236f9ad7"
+    assert later_run_id(state, own) == own
+    state.files.write(f"{state.folder}/records/{newest}.json", b"{}")
+    assert later_run_id(state, own) == "20991101T000000000001Z-236f9ad7"
+    plans = ["21000101T000000999999Z-00000000", "lost+found"]
+    assert later_run_id(state, own, plans) == "21000101T000001000000Z-236f9ad7"
