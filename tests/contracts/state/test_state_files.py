@@ -44,6 +44,9 @@ def test_a_file_is_removed_alone(place):
     state.remove("t/a*")
     state.remove("t/a")
     assert state.names("t") == ["a[1]", "ab"]
+    for name in ("t/ab", "t/a[1]", "t"):
+        state.remove(name)
+    assert state.names("") == [], "a folder that holds nothing goes by its own name"
 
 
 def test_only_the_first_creation_wins(place):

@@ -108,9 +108,9 @@ class LocalStateFiles:
         return True
 
     def remove(self, name: str) -> None:
-        """Remove one file; see ``StateFiles``."""
+        """Remove one file, or an empty folder; see ``StateFiles``."""
         with self._at("remove", name) as path:
-            path.unlink(missing_ok=True)
+            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
     def modified_at(self, name: str) -> datetime | None:
         """Return the time of a file by the file system's clock; see ``StateFiles``."""
@@ -226,9 +226,11 @@ class FsspecStateFiles(ProbedStateFiles):
             self._fs.pipe_file(self._path(name), data)
 
     def remove(self, name: str) -> None:
-        """Remove one file; see ``StateFiles``."""
+        """Remove one file, or an empty folder; see ``StateFiles``."""
+        path = self._path(name)
         with self._translated(f"remove {name!r} in"), suppress(FileNotFoundError):
-            self._fs.rm_file(self._path(name))
+            self._fs.invalidate_cache()
+            self._fs.rmdir(path) if self._fs.isdir(path) else self._fs.rm_file(path)
 
     def modified_at(self, name: str) -> datetime | None:
         """Return the store time of a file if the file system reports it; see ``StateFiles``."""

@@ -61,8 +61,10 @@ class HeldRun:
 
     def finish(self, outcome: Mapping[str, Any], crashed: Iterable[str]) -> None:
         """Write the outcome, which is that of some crashed runs too."""
-        self.state.finish_run(self.run_id, outcome)
-        self.ended.extend((self.run_id, *crashed))
+        ended = (self.run_id, *crashed)
+        for run_id in ended:
+            self.state.finish_run(run_id, outcome)
+        self.ended.extend(ended)
 
     def close(self) -> None:
         """Take no run that ended for one that crashed, once the outcome stands beside its plan.

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,10 +22,12 @@ from flinkstate.places.locations import Location
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.times.instant_columns import check_rows
-from orphangc.errors import OrphanGcError, RefusedError
+from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
 from orphangc.ports import StateFiles
 
 _GENERATIONS_KEPT = 3
+_RUNS_KEPT = 200
+_FORGOTTEN_AT_ONCE = 20
 
 BINDING = "root.json"
 """Name of the file that says which storage root a folder of the state location belongs to."""
@@ -120,6 +123,20 @@ class RootState:
         data = (json.dumps(outcome, indent=1, default=str) + "\n").encode()
         self.files.write(f"{self.folder}/runs/{run_id}/outcome.json", data)
         self.files.write(f"{self.folder}/history/{run_id}.json", data)
+        with suppress(StorageUnreachableError):  # what is left goes with a later run
+            self._forget_old_runs()
+
+    def _forget_old_runs(self) -> None:
+        """Remove what people alone read of old runs: a sweep reads the journals of open ones."""
+        is_open = frozenset(self.interrupted_runs())
+        names = self.files.names(f"{self.folder}/history")[:-_RUNS_KEPT]
+        old = [run_id for e in names if (run_id := e.removesuffix(".json")) not in is_open]
+        for run_id in old[:_FORGOTTEN_AT_ONCE]:
+            folder = f"{self.folder}/runs/{run_id}"
+            for name in self.files.names(folder):
+                self.files.remove(f"{folder}/{name}")
+            self.files.remove(folder)
+            self.files.remove(f"{self.folder}/history/{run_id}.json")
 
     def start_run(self, run_id: str, started_at: datetime) -> None:
         """Write down that a run has begun: without an outcome it was interrupted."""

@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from flinkstate.places.locations import canonical
+from orphangc.collect.state import store
 from orphangc.collect.state.store import RootState
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.errors import OrphanGcError, RefusedError
+from orphangc.errors import OrphanGcError, RefusedError, StorageUnreachableError
 from support.builders import BASE, JOB, NAME, NAME_WITH_ID, a_tombstone, ago, an_object
 from support.tombstone_tables import at_key, each_of, laid_as
 from unit.collect.state.places import PLACES, Place
@@ -209,6 +210,43 @@ def test_an_outcome_stands_beside_its_run_and_in_the_history(state: RootState) -
     for name in ("runs/run/outcome.json", "history/run.json"):
         found = json.loads(state.files.read(f"{state.folder}/{name}"))
         assert found == {"exit_code": 3, "deleted": 7}
+
+
+def test_what_is_kept_of_runs_has_a_bound(state: RootState, monkeypatch) -> None:
+    """All but the newest go, some at once; a sweep takes the journal of a crashed one over."""
+    monkeypatch.setattr(store, "_RUNS_KEPT", 3)
+    monkeypatch.setattr(store, "_FORGOTTEN_AT_ONCE", 2)
+    state.start_run("run-0", ago("1h"))
+    for number in range(9):
+        state.write_journal(f"run-{number}", "evidence", [{}])
+        state.finish_run(f"run-{number}", {"number": number})
+    kept = ["run-0", "run-6", "run-7", "run-8"]
+    assert state.files.names(f"{state.folder}/history") == [f"{each}.json" for each in kept]
+    assert [n for n in range(9) if state.journal_names(f"run-{n}")] == [0, 6, 7, 8]
+    state.close_run("run-0")
+    state.finish_run("run-9", {})
+    assert state.journal_names("run-0") == []
+    if state.files.location.scheme == "file":
+        folders = state.files.names(f"{state.folder}/runs")
+        assert folders == ["run-7", "run-8", "run-9"], "a folder that holds nothing goes as well"
+
+
+def test_an_old_run_that_cannot_be_removed_is_left_to_a_later_one(
+    state: RootState, monkeypatch
+) -> None:
+    """The run that ended did what it was to do."""
+    monkeypatch.setattr(store, "_RUNS_KEPT", 1)
+    state.finish_run("run-0", {})
+
+    def remove(_: str) -> None:
+        raise StorageUnreachableError("no answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state.files, "remove", remove)
+        state.finish_run("run-1", {})
+    assert state.files.names(f"{state.folder}/history") == ["run-0.json", "run-1.json"]
+    state.finish_run("run-2", {})
+    assert state.files.names(f"{state.folder}/history") == ["run-2.json"]
 
 
 # --------------------------------------------------------------------------- halt
