@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, Planned, flink, metadata, now, write
+from cli.scheduled import fake_clock
 from safety.incidents.essential import must_be_there
-from support.rest_server import RestServer, as_json
+from support.rest_server import RestServer, as_json, listing
 from unit.flinkstate.metadata import by_hand as hand
 from unit.flinkstate.metadata.golden_files import golden
 from unit.flinkstate.metadata.properties_by_hand import (
@@ -129,6 +130,31 @@ def test_what_outlived_an_end_that_was_known_did_not_go_by_it(fleet) -> None:
         fleet.cycles(server)
     write(later, data, DAY)
     must_be_there(fleet.live)
+
+
+@pytest.mark.answered_by("condition:job_directory_emptied")
+def test_an_end_that_a_clock_dated_ahead_is_none_of_a_later_run(fleet, monkeypatch) -> None:
+    """The job runs on under its id, of a cluster that is forgotten and a folder not mounted."""
+    ended = ("--ended-job", fleet.job.id)
+    with fake_clock(monkeypatch) as clock, RestServer(flink(fleet.other, completed=5)) as server:
+        asked = ("--flink-rest", server.url, *ended)
+        fleet.checkpoint(7, fleet.job.shared())
+        fleet.checkpoint(5, job=fleet.other)
+        fleet.bed.plan(*asked)
+        clock.passes(days=9)
+        server.routes = flink(fleet.other, completed=5, status="FINISHED")
+        fleet.bed.plan(*asked)
+        clock.passes(days=-9, hours=1)
+        fleet.checkpoint(9, fleet.live, job=fleet.other)
+        server.routes = flink(fleet.other, completed=9)
+        fleet.bed.plan(*asked)
+        shutil.move(fleet.other.folder, fleet.bed.folder / "not-mounted")
+        server.routes = {**server.routes, **listing()}
+        for _ in range(3):
+            clock.passes(hours=1)
+            plan, _ = fleet.bed.cycle(*asked)
+    must_be_there(fleet.live)
+    assert plan.blocks(fleet.job) == ["job_directory_emptied"]
 
 
 # --------------------------------------------------------------------------- leftovers

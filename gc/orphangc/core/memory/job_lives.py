@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.cluster.job_facts import WITHOUT_GRAPH
@@ -23,6 +23,7 @@ from orphangc.core.memory.remembered import (
 )
 from orphangc.core.memory.sighting import SeenJob, Sighting
 from orphangc.core.model.joined_facts import joined
+from orphangc.core.times.instants import shifted
 
 FINISHED = ("FINISHED",)
 """End of a job that was stopped with a savepoint.
@@ -37,6 +38,7 @@ Source: Flink 1.14-2.3, ``JobStatus.isGloballyTerminalState``.
 """
 
 _RUNNING = "RUNNING"
+_TICK = timedelta(microseconds=1)
 _FIXED = frozenset({"000000", "ffffff"})
 """Starts of ids that were computed from a name, or chosen: many begin so (``may_recur``)."""
 DIGITS = 6
@@ -103,8 +105,9 @@ def _with_sighting(known: RememberedJob | None, seen: SeenJob, sighting: Sightin
     )
     record = fresh if known is None else _joined(known, fresh)
     record = record.model_copy(update=_beginning(known, seen, sighting))
-    if seen.is_alive:
-        return record.model_copy(update={"alive_at": sighting.at})
+    if seen.is_alive:  # after each end that was known, whatever clock dated that
+        ended_at = record.ended_at and min(record.ended_at, shifted(sighting.at, -_TICK))
+        return record.model_copy(update={"alive_at": sighting.at, "ended_at": ended_at})
     if not seen.status:
         return record
     return _ended(record, sighting.at, (seen.status,))

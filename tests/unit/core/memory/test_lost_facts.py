@@ -488,6 +488,21 @@ def test_an_acknowledgement_covers_exactly_one_fact() -> None:
     assert missed(before, seen(1, OTHER), given=(other,)) == [EMPTIED]
 
 
+@pytest.mark.parametrize("ended", [0.5, 1, 9])
+def test_an_end_is_before_the_life_that_a_later_cycle_saw_whatever_clock_dated_it(ended) -> None:
+    """The clock of the cycle that saw the end was ahead, or both times are one."""
+    over = a_job(alive=False, started_at=day(-1))
+    again = a_job(started_at=day(0.9))
+    story = [
+        seen(0, OTHER, a_directory(7), jobs=(a_job(),)),
+        seen(ended, OTHER, jobs=(over,)),
+        seen(1, OTHER, a_directory(9, stored=0.95), jobs=(again,)),
+    ]
+    directory = ("job_directory_emptied", f"{ROOT}/{JOB}")
+    assert missed(*story, seen(2, OTHER)) == [("cluster_silent", REST), directory]
+    assert missed(*story, seen(2, OTHER, clusters={REST: True})) == [directory]
+
+
 def test_a_later_loss_of_the_same_thing_asks_again() -> None:
     """It had come back meanwhile."""
     story = (seen(0, OTHER, a_directory(1)), seen(1, OTHER), seen(2, OTHER, a_directory(1)))
