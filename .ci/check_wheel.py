@@ -19,7 +19,7 @@ from packaging.metadata import Metadata
 
 TOP = Path(__file__).parents[1]
 _PACKAGES = ("flinkstate", "orphangc")
-_COMMANDS = ("flinkstate = flinkstate.console.application:main", "orphangc = orphangc.app.cli:main")
+_COMMANDS = ("flinkstate = flinkstate.__main__:main", "orphangc = orphangc.__main__:main")
 _NEEDED = ("METADATA", "entry_points.txt", "licenses/LICENSE")
 
 

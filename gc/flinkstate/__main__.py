@@ -1,5 +1,10 @@
-"""``python -m flinkstate``."""
+"""``flinkstate`` and ``python -m flinkstate``."""
 
-from flinkstate.console.application import main
+import signal
 
-main()
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # of an import it would show a traceback
+
+from flinkstate.console.application import main  # noqa: E402
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,10 @@
-"""``python -m orphangc``."""
+"""``orphangc`` and ``python -m orphangc``."""
 
-from orphangc.app.cli import main
+import signal
 
-main()
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # of an import it would show a traceback
+
+from orphangc.app.cli import main  # noqa: E402
+
+if __name__ == "__main__":
+    main()

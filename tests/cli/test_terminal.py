@@ -265,6 +265,21 @@ def test_a_signal_after_the_end_leaves_no_traceback() -> None:
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
+@pytest.mark.parametrize("program", ["orphangc", "flinkstate"])
+def test_a_signal_while_python_imports_leaves_no_traceback(program: str) -> None:
+    """No work has begun that could end in order."""
+    code = (
+        "import importlib.abc, os, runpy, signal, sys\n"
+        "class Ctrl(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Ctrl())\n"
+        f"runpy.run_module({program!r}, run_name='__main__')"
+    )
+    done = finished([sys.executable, "-c", code])
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
 def test_explain_answers_in_sentences(story: Story) -> None:
     """Verdict, who needs it, when it goes, how to keep it; each fits a screen."""
     plan = story.bed.plan()

@@ -19,8 +19,8 @@ MODULES = {
 }
 COMMANDS = """\
 [console_scripts]
-flinkstate = flinkstate.console.application:main
-orphangc = orphangc.app.cli:main
+flinkstate = flinkstate.__main__:main
+orphangc = orphangc.__main__:main
 """
 METADATA = """\
 Metadata-Version: 2.4
