@@ -16,7 +16,7 @@ from flinkstate.compatibility.declarations import (
     OperatorDeclaration,
 )
 from flinkstate.errors import SettingsError
-from flinkstate.text.problems import NO_VALUE, in_one_line, nearest, problems_in
+from flinkstate.text.problems import NO_VALUE, in_one_line, nearest, problems_in, yaml_problem
 from flinkstate.text.shown_text import visible
 
 _MAX_BYTES = 4_000_000
@@ -132,17 +132,8 @@ def _parsed(path: Path) -> object:
         return yaml.load(data.decode("utf-8"), _Loader)  # noqa: S506 - a safe loader of our own
     except (OSError, UnicodeDecodeError) as err:
         raise SettingsError(f"cannot read {path}: {err}") from err
-    except yaml.YAMLError as err:
-        raise SettingsError(f"{path} is no declarations file: {_problem(err)}") from err
-    except NO_VALUE as err:
-        raise SettingsError(f"{path} is no declarations file: {type(err).__name__}") from err
-
-
-def _problem(err: yaml.YAMLError) -> str:
-    if not isinstance(err, yaml.MarkedYAMLError) or err.problem_mark is None:
-        return type(err).__name__
-    mark = err.problem_mark
-    return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}"
+    except (yaml.YAMLError, *NO_VALUE) as err:
+        raise SettingsError(f"{path} is no declarations file: {yaml_problem(err)}") from err
 
 
 def _known(content: object, model: type[BaseModel], where: str, problems: list[str]) -> object:

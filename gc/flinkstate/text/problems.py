@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -32,6 +33,17 @@ def problems_in(err: ValidationError) -> list[str]:
 def _line(where: str, error: ErrorDetails) -> str:
     message = _PLAIN.get(error["type"], error["msg"].removeprefix("Value error, "))
     return f"{where}: {message}" if where else message
+
+
+def yaml_problem(err: Any) -> str:
+    """Return what PyYAML cannot read, and where, without the text itself, which may be secret."""
+    if (mark := getattr(err, "problem_mark", None)) is not None:
+        return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}"
+    if isinstance(err, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(err, NO_VALUE):
+        return "a value of it is no number, date or text of its type"
+    return str(getattr(err, "reason", err))
 
 
 def in_one_line(problems: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from flinkstate.text.problems import NO_VALUE
+from flinkstate.text.problems import NO_VALUE, yaml_problem
 from orphangc.errors import SettingsError
 
 _MOST_BYTES = 1 << 20
@@ -44,10 +44,8 @@ def read_yaml(path: Path) -> Any:
         return _parsed(data.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as err:
         raise SettingsError(f"cannot read {path}: {err}") from err
-    except yaml.YAMLError as err:
-        raise SettingsError(f"{path} is no YAML: {_problem(err)}") from err
-    except NO_VALUE as err:
-        raise SettingsError(f"{path} is no YAML that can be used: {type(err).__name__}") from err
+    except (yaml.YAMLError, *NO_VALUE) as err:
+        raise SettingsError(f"{path} is no YAML: {yaml_problem(err)}{_hint(err)}") from err
 
 
 def _parsed(text: str) -> Any:
@@ -95,15 +93,10 @@ def _values(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
     return known[node]
 
 
-def _problem(err: yaml.YAMLError) -> str:
-    """Return the problem and its position, without the line itself, which may hold a password."""
-    if not isinstance(err, yaml.MarkedYAMLError) or err.problem_mark is None:
-        return str(err) if type(err) is yaml.YAMLError else type(err).__name__
-    mark = err.problem_mark
-    hint = (
-        '; between braces a variable needs quotes: "${NAME}"' if "${" in (mark.buffer or "") else ""
-    )
-    return f"{err.problem} at line {mark.line + 1}, column {mark.column + 1}{hint}"
+def _hint(err: Any) -> str:
+    mark = getattr(err, "problem_mark", None)
+    is_variable = "${" in (getattr(mark, "buffer", None) or "")
+    return '; between braces a variable needs quotes: "${NAME}"' if is_variable else ""
 
 
 def field_docs(model: type[BaseModel]) -> Mapping[str, str]:

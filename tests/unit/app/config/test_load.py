@@ -294,7 +294,7 @@ def test_a_tag_that_its_text_does_not_fit_is_reported(tmp_path) -> None:
     """PyYAML raises no error of its own for it."""
     path = tmp_path / "orphangc.yaml"
     path.write_text("storage_roots: !!int ''\n")
-    with pytest.raises(SettingsError, match="is no YAML that can be used"):
+    with pytest.raises(SettingsError, match="is no YAML: a value of it is no number"):
         load_configuration(path)
 
 
