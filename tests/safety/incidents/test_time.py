@@ -106,7 +106,7 @@ def test_datahike_885_a_store_that_tells_no_time_deletes_nothing(story, monkeypa
 
 def mounted(monkeypatch, *, ahead: timedelta, is_near: bool = True) -> None:
     """Let the storage root lie on NFS, and this host's clock be ahead of its server's."""
-    monkeypatch.setattr(mount_table, "device_of", lambda _: "nfs4 server:/export")
+    monkeypatch.setattr(mount_table, "device_in", lambda *_: "nfs4 server:/export")
     monkeypatch.setattr(mount_table, "is_on_same_device", lambda *_: is_near)
     monkeypatch.setattr(mount_table, "host_now", lambda: now() + ahead)
 

@@ -122,10 +122,10 @@ def store_time(root: Location, probe_in: Path | None) -> StoreTime:
 def _kinds_in(folder: Location) -> list[str]:
     """Return the type of the file system of a folder, and of each that is mounted below it."""
     try:
-        below = hidden_in(table_text(), resolved(folder).path)
+        table, path = table_text(), resolved(folder).path
     except OSError:
-        below = []
-    devices = map(device_of, (folder, *map(canonical, below)))
+        return ["unknown"]
+    devices = [device_in(table, Path(each)) for each in (path, *hidden_in(table, path))]
     return [(each or "unknown").partition(" ")[0] for each in devices]
 
 

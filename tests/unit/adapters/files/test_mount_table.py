@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from flinkstate.places.locations import canonical
-from orphangc.adapters.files.mount_table import device_in, device_of, hidden_in
+from orphangc.adapters.files import mount_table
+from orphangc.adapters.files.mount_table import device_in, device_of, hidden_in, store_time
 
 TABLE = """\
 22 1 0:20 / / rw,relatime shared:1 - overlay overlay rw
@@ -62,3 +63,11 @@ def test_a_machine_without_the_table_knows_no_device(monkeypatch) -> None:
     """It is Linux's."""
     monkeypatch.setattr("flinkstate.files.mounts.TABLE", Path("/no such file"))
     assert device_of(canonical("/tmp")) is None
+
+
+def test_the_table_is_read_once_whatever_is_mounted_below(monkeypatch, tmp_path) -> None:
+    """A machine of many containers has thousands of mounts."""
+    mounts = "".join(f"9 1 0:9 / {tmp_path}/{n} rw - ext4 /dev/sda rw\n" for n in range(9))
+    texts = iter([mounts])
+    monkeypatch.setattr(mount_table, "table_text", lambda: next(texts))
+    assert store_time(canonical(str(tmp_path)), None).source.endswith("(unknown)")
