@@ -56,7 +56,8 @@ class KubernetesServer:
     """Serves ``objects`` by plural and name in one namespace; ``faults`` by plural misbehave.
 
     A fault is a status, or a function that answers itself. ``denied`` plurals answer 403,
-    ``undefined`` ones are not shown by discovery and answer 404. ``asked`` counts requests by
+    ``undefined`` ones are not shown by discovery and answer 404; ``newer`` ones only another version
+    of the operator's group has. ``asked`` counts requests by
     method and plural, ``discovered`` counts questions about the API itself.
     """
 
@@ -64,6 +65,7 @@ class KubernetesServer:
     objects: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     denied: set[str] = field(default_factory=set)
     undefined: set[str] = field(default_factory=set)
+    newer: set[str] = field(default_factory=set)
     further: tuple[str, ...] = ()  # kinds of a later operator that discovery shows
     faults: dict[str, Fault] = field(default_factory=dict)
     page: int = 2
@@ -187,7 +189,7 @@ class KubernetesServer:
             fault(handler)
         elif fault is not None:
             status(handler, fault, "Forbidden" if fault == 403 else "Broken")
-        elif plural in self.undefined:
+        elif plural in self.undefined | self.newer:
             status(handler, 404, "NotFound")
         else:
             query = {key: values[0] for key, values in parse_qs(url.query).items()}
@@ -216,12 +218,13 @@ class KubernetesServer:
             {"name": each, "singularName": "", "namespaced": True, "kind": each, "verbs": ["list"]}
             for each in (*CRDS, *self.further)
             if each not in self.undefined
+            and (each not in self.newer or not path.rstrip("/").endswith("v1beta1"))
         ]
         if self.discovery is not None:
             status(handler, self.discovery, "Broken")
         elif path.rstrip("/") == "/apis":
             send(handler, 200, {"kind": "APIGroupList", "groups": shown})
-        elif path.rstrip("/") == "/apis/flink.apache.org/v1beta1":
+        elif path.rstrip("/").startswith("/apis/flink.apache.org/"):
             version = path.strip("/").removeprefix("apis/")
             document = {"kind": "APIResourceList", "groupVersion": version, "resources": plurals}
             send(handler, 200, document)

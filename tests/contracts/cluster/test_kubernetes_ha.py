@@ -133,6 +133,15 @@ def test_a_kind_that_is_defined_and_not_found_is_unknown(server, plural: str) ->
         observed()
 
 
+def test_a_kind_that_another_version_alone_serves_is_unknown(server) -> None:
+    """An operator moves one kind after the other on: a suspended job's resource is not empty."""
+    server.groups["flink.apache.org"] = ["v1", "v1beta1"]
+    server.newer.add("flinkdeployments")
+    server.add(saved("flinkdeployment-suspended"))
+    with pytest.raises(RegistryUnavailableError, match="flinkdeployments.* answered 404"):
+        observed()
+
+
 @pytest.mark.parametrize("answer", ["none", "a resource", "403"])
 def test_a_kind_of_a_later_operator_is_no_empty_answer(server, answer: str) -> None:
     """One resource of it may be a job that is suspended; that there is none, only a list shows."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from orphangc.adapters.kubernetes.api_client import KubernetesApi, KubernetesProblem, unavailable
@@ -91,7 +92,7 @@ class NamespaceListing:
         """Return the operator's resources by plural, as JSON documents, of all kinds of its group.
 
         A kind that the API server's discovery does not show has no resources. A kind that it shows
-        must be listed: if listing is forbidden or the kind is not found, its resources are unknown.
+        in any version must be listed: if listing is forbidden or the kind is not found, its resources are unknown.
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.
@@ -108,7 +109,14 @@ class NamespaceListing:
                 f"Kubernetes: {where} shows {sorted(versions)}, and not {_VERSION}: an operator of"
                 " another release; who is alive is unknown"
             )
-        return self._discovered(where, lambda client: client.CustomObjectsApi, _plurals_of)
+        return frozenset().union(
+            *(
+                self._discovered(
+                    where, lambda client: client.CustomObjectsApi, partial(_plurals_of, version)
+                )
+                for version in sorted(versions)
+            )
+        )
 
     def _discovered(
         self, where: str, api: Callable[[Any], Any], read: Callable[[Any, Any], _Found]
@@ -149,9 +157,9 @@ def _versions_of(api: Any, timeout: Any) -> frozenset[str] | None:
     return frozenset(each.version for each in found[0].versions) if found else None
 
 
-def _plurals_of(api: Any, timeout: Any) -> frozenset[str]:
-    """Return the plurals of the kinds in the operator's group and version, not their parts."""
-    listed = api.get_api_resources(_GROUP, _VERSION, **timeout)
+def _plurals_of(version: str, api: Any, timeout: Any) -> frozenset[str]:
+    """Return the plurals of the kinds in a version of the operator's group, not their parts."""
+    listed = api.get_api_resources(_GROUP, version, **timeout)
     return frozenset(each.name for each in listed.resources if "/" not in each.name)
 
 
