@@ -14,6 +14,7 @@ from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
 from flinkstate.files import mounts
 from orphangc.app.commands.operate import self_sustained as self_sustaining
+from support.flink_resources import a_resource
 from support.kubernetes_server import a_config_map, retained
 from support.rest_server import RestServer, as_json, configured
 
@@ -463,6 +464,21 @@ def test_a_configuration_that_restores_from_it_is_a_user(bed) -> None:
         code, told = users(*options, *rest)
     assert (code, told["has_users"], told["statement"]) == (0, True, "1 needs it")
     assert users(*options)[1]["statement"] == "nobody needs it"
+
+
+def test_a_job_that_a_resource_alone_shows_may_need_it(bed, kubernetes) -> None:
+    """Its spec named the savepoint when it was deployed; it has completed no checkpoint since."""
+    savepoint, job = a_savepoint(bed), bed.job(UNIQUE)
+    bed.job(1).checkpoint(7)
+    spec = {"deploymentName": "session", "job": {"state": "running"}}
+    status = {"jobStatus": {"jobId": job.id, "state": "RUNNING"}}
+    kubernetes.add(a_resource("FlinkSessionJob", "orders", spec, status))
+    code, told = users(savepoint, bed.root, "--closed-world", *HA, *OVER)
+    assert (code, told["has_users"]) == (4, None)
+    assert f"job {job.id}" in {each["uri"] for each in told["unknown"]}
+    status["jobStatus"]["state"] = "FINISHED"
+    kubernetes.add(a_resource("FlinkSessionJob", "orders", spec, status | {"observedGeneration": 1}))
+    assert users(savepoint, bed.root, "--closed-world", *HA, *OVER)[1]["confirmed"] is True
 
 
 def test_it_is_not_safe_to_delete_while_a_cluster_does_not_answer(bed) -> None:
