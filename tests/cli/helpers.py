@@ -24,6 +24,7 @@ import pytest
 import typer.main
 
 from orphangc.app.cli import main
+from orphangc.core.cluster.job_facts import GLOBALLY_TERMINAL
 from support.leaks import secret_in
 from support.processes import finished
 from support.rest_server import Reply, as_json, listing
@@ -105,6 +106,11 @@ def run_process(*args: object) -> Ran:
 def now() -> datetime:
     """Return this machine's time, which a local storage shares."""
     return datetime.now(UTC)  # noqa: TID251 - a test's story starts now
+
+
+def millis_ago(age: timedelta = timedelta()) -> int:
+    """Return the time that was some time ago as Flink's REST API writes it."""
+    return int((now() - age).timestamp() * 1000)
 
 
 def metadata(
@@ -276,6 +282,7 @@ def flink(
     max_concurrent: int = 1,
     status: str = "RUNNING",
     started_ms: int = 1_000,
+    ended_ms: int | None = None,
     version: str = "2.3.0",
     restored: tuple[int, Path | None] | None = None,
     restored_ms: int | None = None,
@@ -290,7 +297,8 @@ def flink(
 ) -> dict[str, Reply]:
     """Return the routes of a cluster that runs one job, whose newest checkpoint is given, if any.
 
-    It has high availability: whether there is metadata of it, each story says.
+    It has high availability: whether there is metadata of it, each story says. A job that is over
+    ended just now, unless another time is given.
     A pending savepoint may be hidden: Flink's history is short, its counter is not.
     """
     number = completed or 0
@@ -322,6 +330,7 @@ def flink(
                 "state": status,
                 "now": answered_ms,
                 "start-time": started_ms,
+                "end-time": -1 if status not in GLOBALLY_TERMINAL else ended_ms or millis_ago(),
                 "timestamps": {"INITIALIZING": started_ms, "CREATED": started_ms + 1},
             }
         ),

@@ -477,7 +477,8 @@ def test_a_job_that_a_resource_alone_shows_may_need_it(bed, kubernetes) -> None:
     assert (code, told["has_users"]) == (4, None)
     assert f"job {job.id}" in {each["uri"] for each in told["unknown"]}
     status["jobStatus"]["state"] = "FINISHED"
-    kubernetes.add(a_resource("FlinkSessionJob", "orders", spec, status | {"observedGeneration": 1}))
+    status["observedGeneration"] = 1
+    kubernetes.add(a_resource("FlinkSessionJob", "orders", spec, status))
     assert users(savepoint, bed.root, "--closed-world", *HA, *OVER)[1]["confirmed"] is True
 
 

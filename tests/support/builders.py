@@ -197,7 +197,9 @@ def some_facts(job: JobId = JOB, **changes: object) -> JobFacts:
         checkpoints=(a_checkpoint(43), a_checkpoint(42)),
         has_high_availability=True,
     )
-    return replace(facts, **changes)
+    facts = replace(facts, **changes)
+    is_over = facts.is_globally_terminal and facts.ended_at is None
+    return replace(facts, ended_at=ago("0s")) if is_over else facts
 
 
 def a_cluster(*jobs: JobFacts, **changes: object) -> ClusterFacts:

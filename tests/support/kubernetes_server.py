@@ -56,9 +56,9 @@ class KubernetesServer:
     """Serves ``objects`` by plural and name in one namespace; ``faults`` by plural misbehave.
 
     A fault is a status, or a function that answers itself. ``denied`` plurals answer 403,
-    ``undefined`` ones are not shown by discovery and answer 404; ``newer`` ones only another version
-    of the operator's group has. ``asked`` counts requests by
-    method and plural, ``discovered`` counts questions about the API itself.
+    ``undefined`` ones are not shown by discovery and answer 404; ``newer`` ones only another
+    version of the operator's group has. ``asked`` counts requests by method and plural,
+    ``discovered`` counts questions about the API itself.
     """
 
     namespace: str = "flink"

@@ -138,7 +138,7 @@ def test_a_kind_that_another_version_alone_serves_is_unknown(server) -> None:
     server.groups["flink.apache.org"] = ["v1", "v1beta1"]
     server.newer.add("flinkdeployments")
     server.add(saved("flinkdeployment-suspended"))
-    with pytest.raises(RegistryUnavailableError, match="flinkdeployments.* answered 404"):
+    with pytest.raises(RegistryUnavailableError, match=r"flinkdeployments\..* answered 404"):
         observed()
 
 

@@ -724,6 +724,11 @@ def _times_of_ends(patch: _Patch) -> None:
     patch.setattr(lineage_facts, "shifted", lambda at, _: at + timedelta(days=999))
 
 
+def _changes_since_ends(patch: _Patch) -> None:
+    """Take the end that a cluster shows for one of the last run of a job (R34, R40)."""
+    patch.setattr(JobStatus, "has_changed_since", False)
+
+
 def _modes_of_older_jobs(patch: _Patch) -> None:
     """Ask only of the newer job of a resource whether that takes over no state (R41)."""
     patch.setattr(continuation, "_is_given_up", lambda _, newer: newer.is_stateless)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, now, write
+from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, millis_ago, now, write
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_areas import EVERYTHING, stored
 from support.rest_server import Reply, RestServer, configured, listing
@@ -57,7 +57,10 @@ def test_a_later_run_on_another_cluster_outweighs_an_old_end(tmp_path, was_seen,
     heap = {"state_backend": "HashMapStateBackend"}
     started_ms = int((now() - timedelta(hours=2)).timestamp() * 1000)
     later = flink(job, completed=7, started_ms=started_ms, **heap)
-    with RestServer(over(job, **heap)) as first, RestServer(later) as second:
+    with (
+        RestServer(over(job, ended_ms=millis_ago(-DAY), **heap)) as first,
+        RestServer(later) as second,
+    ):
         one, both = (
             ("--flink-rest", first.url),
             ("--flink-rest", first.url, "--flink-rest", second.url),
@@ -67,6 +70,24 @@ def test_a_later_run_on_another_cluster_outweighs_an_old_end(tmp_path, was_seen,
         second.routes.update(listing())
         swept_twice(bed, *(both if answers else one))
     assert pending.exists() is was_seen
+
+
+@pytest.mark.parametrize("ended", [18, 0], ids=["of an earlier run", "control"])
+def test_an_end_that_flink_shows_counts_for_the_run_that_wrote_last(tmp_path, ended) -> None:
+    """R34, E2: a later run, in a cluster that nothing shows, may still name the file of its log.
+
+    It began from nothing, so that its ids are those of the first run, and stores something every
+    two weeks; the cluster of the first run keeps what is over for a month.
+    """
+    bed = a_bed(tmp_path, *AT_ONCE)
+    job = a_job(bed, RANDOM)
+    job.checkpoint(7, stored(job.folder / "shared", age=40), age=20 * DAY)
+    job.checkpoint(8, stored(job.folder / "shared", age=16), age=8 * DAY)
+    waiting = stored(job.folder / "dstl", age=15)
+    routes = flink(job, completed=8, status="CANCELED", ended_ms=millis_ago(ended * DAY))
+    with RestServer(routes) as server:
+        swept_twice(bed, "--flink-rest", server.url)
+    assert waiting.exists() is (ended != 0)
 
 
 @pytest.mark.parametrize("id_", [RANDOM, "5d2f1c0e" * 4, None], ids=["its", "1st", "control"])

@@ -7,13 +7,13 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, flink, metadata, now, run, write
+from cli.helpers import AT_ONCE, DAY, Bed, Job, Ran, flink, metadata, millis_ago, run, write
 from cli.savepoints import distinct
 from orphangc.core.model.naming import EXPIRY_MARKER
 from safety.incidents.essential import must_be_there
@@ -29,12 +29,6 @@ POLICIES = {
     "three": ("--keep-last", "3"),
     "a month": ("--keep-last", "1", "--keep-within", "30d", "--keep-monthly", "12"),
 }
-
-
-def millis_ago(age: timedelta) -> int:
-    """Return a time of Flink's clock."""
-    at = datetime.now(tz=now().tzinfo) - age  # noqa: TID251 - a test's story starts now
-    return int(at.timestamp() * 1000)
 
 
 @dataclass
@@ -632,6 +626,32 @@ def test_r40_the_end_of_an_earlier_run_orders_nothing_for_what_was_stored_since(
     margins = [word for name in ("quiet", "grace") for word in (f"--{name}-period", "0")]
     jobs.expire("--keep-last", "1", *margins, "--clock-skew", "0", "--allow-short-margins")
     must_be_there(only)
+
+
+ENDS = {"shown": (25, False), "remembered": (25, True), "control": (9, False)}
+
+
+@pytest.mark.answered_by("changes_since_ends", not_for=["control"])
+@pytest.mark.parametrize("end", ENDS)
+def test_r40_an_end_that_a_cluster_shows_for_weeks_orders_nothing_for_a_later_run(
+    jobs, end
+) -> None:
+    """That run had the id, which was set on submission, in another cluster that is gone.
+
+    The cluster of the first run keeps what is over for a month (jobstore.expiration-time).
+    """
+    ended, is_remembered = ENDS[end]
+    properties = checkpoint_properties(NEVER_RETAINED)
+    file = jobs.new.shared(age=10 * DAY)
+    only = jobs.new.checkpoint(7, file, age=10 * DAY, properties=properties)
+    jobs.showed(jobs.new, 7, 60 * DAY, status="FAILED", ended_ms=millis_ago(ended * DAY))
+    if is_remembered:
+        jobs.server.routes.update(listing())
+        jobs.extra += ["--ended-job", jobs.new.id]
+    jobs.expire("--keep-last", "1")
+    if end != "control":
+        must_be_there(only)
+    assert only.exists() is (end != "control")
 
 
 @pytest.mark.answered_by("reports_of_ends", not_for=["reported"])

@@ -92,7 +92,8 @@ class NamespaceListing:
         """Return the operator's resources by plural, as JSON documents, of all kinds of its group.
 
         A kind that the API server's discovery does not show has no resources. A kind that it shows
-        in any version must be listed: if listing is forbidden or the kind is not found, its resources are unknown.
+        in any version must be listed: if listing is forbidden or the kind is not found, its
+        resources are unknown.
 
         Raises:
             RegistryUnavailableError: After bounded retries; one line.

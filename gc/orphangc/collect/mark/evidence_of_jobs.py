@@ -138,6 +138,7 @@ class _JobMarker:
             snapshots=self._snapshots_of(key, job_id),
             exported=_checked(self.exported.get(key), own_checkpoints, scanned, report.before),
             ends=self._ends_of(job_id, directories),
+            slack=2 * settings.clock_skew,
             strangers=frozenset(self.writers.get(key, set()) - {job_id}),
             clusters_of_id=self.reports.clusters.get(job_id, frozenset()),
             holds_of_id=self.reports.holds.get(job_id, frozenset()),
@@ -187,13 +188,10 @@ class _JobMarker:
         return frozenset(each for one in seen for each in one.before & one.after)
 
     def _ends_of(self, job_id: JobId, directories: Sequence[Location]) -> tuple[EndRecord, ...]:
-        """Return the records of the job's end; one without a directory needs an id of only one.
-
-        A TaskManager may still store files shortly after the end that the JobManager records.
-        """
+        """Return the records of the job's end; one without a directory needs an id of only one."""
         settings, is_alone = self.settings, len(self.known.of_id(job_id)) <= 1
         return tuple(
-            replace(end, slack=2 * settings.clock_skew)
+            end
             for end in self.observation.ends
             if end.job_id == job_id
             and (

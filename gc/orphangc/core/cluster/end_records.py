@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from flinkstate.places.checkpoint_names import is_job_id
@@ -41,7 +41,6 @@ class EndRecord:
         at: Store time of the record.
         directory: Job directory of that run, ``None`` if the record does not say.
         is_of_newest_run: Whether no JobManager is known that began after that run (E1 only).
-        slack: Time for which files of that run may be stored after the record.
     """
 
     job_id: JobId
@@ -50,15 +49,6 @@ class EndRecord:
     at: datetime
     directory: str | None = None
     is_of_newest_run: bool = False
-    slack: timedelta = timedelta(0)
-
-    def covers(self, changed_at: datetime | None) -> bool:
-        """Return whether nothing of the job is newer than that run: a later run would write.
-
-        Args:
-            changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
-        """
-        return changed_at is None or changed_at <= self.at + self.slack
 
 
 def exported_end(

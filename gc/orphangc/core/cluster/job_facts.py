@@ -132,6 +132,8 @@ class JobFacts:
         status: Flink's word. Where the live list and the cached details disagree, the one that
             is not terminal: a job is over only if both say so.
         started_at: Time when this JobManager took the job, by its clock.
+        ended_at: Time of its end by the same clock; ``None`` if not shown, as of a job that failed
+            before it had an execution graph.
         answered_at: Time when it answered, by its clock; ``None`` if not shown.
         incarnation: Changes when another JobManager, or the same after losing leadership, starts
             the job again; ``None`` if unknown. See ``is_same_incarnation``.
@@ -174,6 +176,7 @@ class JobFacts:
     completed_count: int
     checkpoints: tuple[CheckpointFacts, ...]
     graph_built_at: datetime | None = None
+    ended_at: datetime | None = None
     is_id_fixed: bool = False
     has_high_availability: bool = False
     answered_at: datetime | None = None

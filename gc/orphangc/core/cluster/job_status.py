@@ -26,6 +26,8 @@ class JobStatus:
         has_other_run: Whether a cluster showed another run of it alive in an earlier cycle, and
             none has shown the end of that one.
         is_id_fixed: Whether another run of it may have the same id (R34).
+        changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
+        slack: Time for which files of a run may be stored after its end.
     """
 
     before: Sequence[JobFacts]
@@ -36,6 +38,8 @@ class JobStatus:
     has_other_run: bool = False
     is_end_recorded: bool = False
     is_id_fixed: bool = False
+    changed_at: datetime | None = None
+    slack: timedelta = timedelta(0)
 
     @property
     def is_running(self) -> bool:
@@ -47,7 +51,13 @@ class JobStatus:
         """Return whether Flink itself reports it, before and after, and nothing holds the job."""
         is_answered = bool(self.before) and bool(self.after)
         is_doubted = self.is_running or self.is_held or self.may_be_running
-        return is_answered and not is_doubted and not self.has_other_run
+        return is_answered and not (is_doubted or self.has_other_run or self.has_changed_since)
+
+    @property
+    def has_changed_since(self) -> bool:
+        """Return whether anything was stored after the end that Flink shows: by a later run."""
+        ends = [each.ended_at for each in (*self.before, *self.after) if each.ended_at is not None]
+        return not is_of_last_run(max(ends, default=None), self.changed_at, self.slack)
 
     @property
     def state(self) -> JobState:
@@ -74,20 +84,24 @@ class JobStatus:
             return False
         return self.is_declared_ended or not self.is_id_fixed or self.is_end_recorded
 
-    def has_ended(
-        self, *, changed_at: datetime | None, now: datetime, quiet_period: timedelta
-    ) -> bool:
+    def has_ended(self, *, now: datetime, quiet_period: timedelta) -> bool:
         """Return whether the job is over, for itself and for the jobs whose files it needs.
 
         A statement alone is not believed while the job's directory still changes.
 
         Args:
-            changed_at: Newest store time of anything of the job, ``None`` if it has nothing.
-            now: Start of the cycle by the same clock.
+            now: Start of the cycle by the store's clock.
         """
         if not self.is_end_proven:
             return False
-        return self.is_proven_ended or is_quiet(changed_at, now, quiet_period)
+        return self.is_proven_ended or is_quiet(self.changed_at, now, quiet_period)
+
+
+def is_of_last_run(
+    ended_at: datetime | None, changed_at: datetime | None, slack: timedelta
+) -> bool:
+    """Return whether nothing of a job is newer than the run that ended: a later one would write."""
+    return changed_at is None or (ended_at is not None and changed_at <= shifted(ended_at, slack))
 
 
 def is_quiet(changed_at: datetime | None, now: datetime, quiet_period: timedelta) -> bool:

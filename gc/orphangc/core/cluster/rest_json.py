@@ -24,6 +24,7 @@ from orphangc.core.cluster.job_facts import (
     CheckpointFacts,
     ClusterSettings,
     JobFacts,
+    PerhapsRestInstant,
     RestCount,
     RestInstant,
     RestMillis,
@@ -102,6 +103,7 @@ class _RestJob(_RestModel):
     state: str = Field(min_length=1)
     now: RestInstant | None = None
     start_time: RestInstant = Field(alias="start-time")
+    end_time: PerhapsRestInstant = Field(default=None, alias="end-time")
     timestamps: _Timestamps
 
 
@@ -254,6 +256,7 @@ def job_facts(job_id: JobId, listed_status: str, answers: JobAnswers, version: s
         flink_version=version,
         status=listed_status if details.state in GLOBALLY_TERMINAL else details.state,
         started_at=details.start_time,
+        ended_at=details.end_time,
         answered_at=details.now,
         incarnation=_incarnation(details.timestamps),
         **_config(job_id, answers.config),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from flinkstate.places.checkpoint_names import metadata_folder
 from flinkstate.places.locations import Location
@@ -12,7 +12,7 @@ from flinkstate.values.metadata_values import MetadataFacts
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import Hold, retained_throughout
 from orphangc.core.cluster.job_facts import JobFacts, comes_back
-from orphangc.core.cluster.job_status import JobStatus
+from orphangc.core.cluster.job_status import JobStatus, is_of_last_run
 from orphangc.core.cluster.known_checkpoints import retained_by
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
@@ -195,6 +195,7 @@ class JobEvidence(JobReport):
         other_runs: Clusters that showed another run of it alive in an earlier cycle, and no end of
             that one since.
         survey: Facts of the listing; empty for a job that is not collected.
+        slack: Time for which a TaskManager may store files after the end that a JobManager says.
         changed_elsewhere_at: Newest store time of what it has outside the storage root, as far as
             the search of storages shows it; where its silence is to show its end, of all of it.
         is_listed_beside: Whether the search of storages lists each of its directories.
@@ -222,6 +223,7 @@ class JobEvidence(JobReport):
     clusters_of_id: frozenset[str] = frozenset()
     holds_of_id: frozenset[str] = frozenset()
     ends: tuple[EndRecord, ...] = ()
+    slack: timedelta = timedelta(0)
     survey: Survey = field(default_factory=Survey)
     changed_elsewhere_at: datetime | None = None
     is_listed_beside: bool = False
@@ -239,6 +241,8 @@ class JobEvidence(JobReport):
             has_other_run=bool(self.other_runs),
             is_end_recorded=self.recorded_end is not None,
             is_id_fixed=self.is_id_fixed,
+            changed_at=self.changed_at,
+            slack=self.slack,
         )
 
     @property
@@ -263,7 +267,7 @@ class JobEvidence(JobReport):
         A record that says nothing of later runs counts only for an id that does not come back.
         """
         changed_at = self.changed_at
-        ends = (each for each in self.ends if each.covers(changed_at))
+        ends = (each for each in self.ends if is_of_last_run(each.at, changed_at, self.slack))
         return next((e for e in ends if e.is_of_newest_run or not self.is_id_fixed), None)
 
     @property
@@ -462,9 +466,7 @@ class CycleEvidence:
 
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:
     """Return whether a job is over, for itself and for the jobs whose files it needs."""
-    return job.status.has_ended(
-        changed_at=job.changed_at, now=cycle.now, quiet_period=cycle.margins.quiet_period
-    )
+    return job.status.has_ended(now=cycle.now, quiet_period=cycle.margins.quiet_period)
 
 
 Check = Callable[[JobEvidence, CycleEvidence], str | None]

@@ -138,13 +138,3 @@ def test_a_dirty_entry_and_a_file_without_a_time_state_nothing() -> None:
     assert stored_end(file(STORED, f"{JOB}_DIRTY.json"), "x") is None
     assert stored_end(file(STORED, f"{JOB}.json", None), "x") is None
     assert exported(file(EXPORTED, at=None)) is None
-
-
-@pytest.mark.parametrize(
-    ("after", "is_covered"), [(-1, True), (30, True), (31, False), (None, True)]
-)
-def test_a_file_that_was_stored_after_the_record_is_of_a_later_run(after, is_covered) -> None:
-    end = stored_end(file(STORED, f"{JOB}.json"), "x")
-    late = EndRecord(job_id=end.job_id, uri="", status="FAILED", at=AT, slack=timedelta(minutes=30))
-    changed = None if after is None else AT + timedelta(minutes=after)
-    assert late.covers(changed) is is_covered

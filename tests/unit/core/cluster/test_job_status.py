@@ -1,8 +1,10 @@
 """Has a job ended: one rule for evidence and guards."""
 
+from dataclasses import replace
+
 import pytest
 
-from orphangc.core.cluster.job_status import JobStatus
+from orphangc.core.cluster.job_status import JobStatus, is_of_last_run
 from orphangc.core.model.types import JobState
 from support.builders import T0, ago, some_facts, span
 
@@ -57,10 +59,31 @@ def test_a_statement_is_not_believed_while_the_directory_changes(
 ) -> None:
     """L7: a tie is not quiet; what Flink itself says needs none, but for an id that comes back."""
     quiet = {"now": T0, "quiet_period": span("7d")}
-    assert status(**said).has_ended(changed_at=ago(age), **quiet) is expected
+    assert status(**said, changed_at=ago(age)).has_ended(**quiet) is expected
 
 
 def test_a_job_that_left_nothing_is_quiet() -> None:
     """There is nothing that could have changed."""
     quiet = {"now": T0, "quiet_period": span("7d")}
-    assert status(is_declared_ended=True).has_ended(changed_at=None, **quiet)
+    assert status(is_declared_ended=True).has_ended(**quiet)
+
+
+@pytest.mark.parametrize(
+    ("changed", "ended", "is_last"),
+    [
+        ("9d", "9d", True),
+        ("8d23h30m", "9d", True),
+        ("8d23h29m59s", "9d", False),
+        ("9d", None, False),
+        (None, "9d", True),
+        (None, None, True),
+    ],
+)
+def test_an_end_is_of_the_run_that_wrote_last(changed, ended, *, is_last: bool) -> None:
+    """R34: a tie with the slack is; what Flink shows does not end a job that wrote since."""
+    at, changed_at = (each and ago(each) for each in (ended, changed))
+    assert is_of_last_run(at, changed_at, span("30m")) is is_last
+    shown = (replace(OVER[0], ended_at=at), replace(OVER[0], ended_at=None))
+    known = status(before=shown, after=shown, changed_at=changed_at, slack=span("30m"))
+    assert known.is_proven_ended is is_last
+    assert known.has_ended(now=T0, quiet_period=span("7d")) is is_last

@@ -22,6 +22,7 @@ from support.builders import (
     ago,
     an_ended_job,
     some_facts,
+    span,
 )
 
 OVER = (some_facts(status="FINISHED"),)
@@ -240,6 +241,17 @@ def test_a_job_that_nobody_saw_end_or_run_blocks(before: tuple, after: tuple) ->
     job = a_job(before=before, after=after)
     assert job.state is JobState.UNKNOWN
     assert Condition.JOB_STATE_UNKNOWN in blocks(job)
+
+
+def test_an_end_before_something_was_stored_leaves_a_job_unknown() -> None:
+    """R34: of a later run, which no cluster shows."""
+    shown = (replace(OVER[0], ended_at=ago("2m")),)
+    job = a_job(before=shown, after=shown, clusters=("http://first",))
+    assert blocks(job) == [Condition.JOB_STATE_UNKNOWN]
+    assert "http://first shows an end, and something of the job was stored later" in (
+        CONDITIONS[Condition.JOB_STATE_UNKNOWN](job, a_cycle()) or ""
+    )
+    assert blocks(replace(job, slack=span("1m"))) == [Condition.NOT_QUIET]
 
 
 def test_gate_errors_block_ended_jobs_too() -> None:
