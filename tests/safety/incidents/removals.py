@@ -724,6 +724,21 @@ def _times_of_ends(patch: _Patch) -> None:
     patch.setattr(lineage_facts, "shifted", lambda at, _: at + timedelta(days=999))
 
 
+def _runs_that_are_over(patch: _Patch) -> None:
+    """Take all runs of an id that no configuration chose for one (R43)."""
+    patch.setattr(sighted_lineage, "has_run_before", lambda *_: False)
+
+
+def _answers_of_the_living(patch: _Patch) -> None:
+    """Take what a run that is over completed for what the present JobManager did (R43)."""
+    recovers = origins.recovers_from_its_own
+    patch.setattr(
+        origins,
+        "recovers_from_its_own",
+        lambda facts, *more: recovers([replace(e, status="RUNNING") for e in facts], *more),
+    )
+
+
 def _changes_since_ends(patch: _Patch) -> None:
     """Take the end that a cluster shows for one of the last run of a job (R34, R40)."""
     patch.setattr(JobStatus, "has_changed_since", False)

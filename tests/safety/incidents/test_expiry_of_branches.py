@@ -352,6 +352,54 @@ def test_r43_what_is_stated_of_an_id_that_comes_back_may_be_of_an_earlier_run(
         must_be_there(origin)
 
 
+@pytest.mark.answered_by("runs_that_are_over", not_for=["no"])
+@pytest.mark.parametrize("shown", ["now", "before", "no"])
+def test_r43_that_a_run_which_is_over_began_from_nothing_says_nothing_of_the_one_that_lives(
+    jobs, shown
+) -> None:
+    """The id was set on submission, in two clusters; the second run began with chk-90.
+
+    It has failed over since, and nothing shows any more what it began with.
+    """
+    origin = jobs.fork()
+    job = Job(distinct(2), jobs.bed.root / distinct(2))
+    jobs.hourly(job, 130, 131, 132)
+    times = {"started_ms": millis_ago(200 * DAY), "ended_ms": millis_ago(100 * DAY)}
+    own = {"restored": (131, job.folder / "chk-131"), "started_ms": millis_ago(50 * DAY)}
+    with ExitStack() as stack:
+        first = stack.enter_context(RestServer(flink(job, completed=8, status="FAILED", **times)))
+        second = stack.enter_context(RestServer(flink(job, completed=132, **own)))
+        jobs.extra += [] if shown == "no" else ["--flink-rest", first.url]
+        if shown == "before":
+            jobs.looks()
+            first.routes.update(listing())
+        jobs.extra += ["--flink-rest", second.url]
+        jobs.expire("--keep-last", "1")
+    must_be_there(origin)
+
+
+@pytest.mark.answered_by("answers_of_the_living")
+def test_r43_what_a_run_that_is_over_completed_is_none_of_the_present_jobmanager(
+    jobs, kubernetes
+) -> None:
+    """Its HA metadata is left; the run that lives has none that anything shows."""
+    origin = jobs.fork()
+    job = Job(distinct(2), jobs.bed.root / distinct(2))
+    jobs.checkpoint(job, 8, 52 * DAY)
+    jobs.checkpoint(job, 132, HOUR)
+    kubernetes.add(a_config_map(f"orders-{job.id}-config-map", *retained(8), "counter"))
+    times = {"started_ms": millis_ago(55 * DAY), "ended_ms": millis_ago(50 * DAY)}
+    own = {"restored": (90, origin.parent), "started_ms": millis_ago(40 * DAY)}
+    with ExitStack() as stack:
+        for routes in (
+            flink(job, completed=8, status="FAILED", **times),
+            flink(job, completed=132, **own),
+        ):
+            jobs.extra += ["--flink-rest", stack.enter_context(RestServer(routes)).url]
+        jobs.expire("--keep-last", "1")
+    must_be_there(origin)
+
+
 @pytest.mark.answered_by("places_of_records")
 def test_r43_that_another_clusters_job_of_the_id_began_from_nothing_says_nothing_here(jobs) -> None:
     """The clone is a copy of that one's deployment, and no cluster shows what it began with."""

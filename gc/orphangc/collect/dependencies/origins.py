@@ -237,8 +237,9 @@ def _is_known(
         records: What earlier cycles saw of its id.
         here: Folders of the checkpoints that were read.
     """
-    is_new = any(map(shows_no_origin, job.facts))
-    shown = [facts.restored.external_path for facts in job.facts if facts.restored is not None]
+    present = [facts for facts in job.facts if not facts.is_globally_terminal]
+    is_new = any(map(shows_no_origin, present))
+    shown = [facts.restored.external_path for facts in present if facts.restored is not None]
     shown += _stated(job)
     for record in placed(records, job.directories):
         is_new = is_new or record.began_anew

@@ -298,7 +298,7 @@ def _shown_jobs(seen: Observation, marked: Mark, later: Collection[JobFacts]) ->
                     continue
                 job = shown.job(cluster, facts)
                 if not job.is_alive and facts in later:
-                    job = replace(job, status="")
+                    job = replace(job, ended_at=facts.ended_at or facts.started_at)
                 if is_last or (job.is_alive and not job.directories):
                     yield job
 

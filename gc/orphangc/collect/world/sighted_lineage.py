@@ -11,6 +11,7 @@ from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Observation
 from orphangc.core.cluster.job_facts import configured_origins
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
+from orphangc.core.decision.flink_traces import has_run_before
 from orphangc.core.exporter.registry_snapshot import resolve
 from orphangc.core.groups import grouped, sets_of
 from orphangc.core.lineage.continuation import (
@@ -67,7 +68,12 @@ def seen_lineage(
         )
         for each in sorted(names)
     )
-    fixed = {job.job_id for job in jobs.values() if any(each.is_id_fixed for each in job.facts)}
+    fixed = {
+        job.job_id
+        for job in jobs.values()
+        if any(each.is_id_fixed for each in job.facts)
+        or has_run_before(job, edges.known.get(job.job_id, ()))
+    }
     return LineageMemory(
         continuations=table(found), resource_jobs=table(ran), fixed_ids=tuple(sorted(fixed))
     )

@@ -19,7 +19,7 @@ from flinkstate.places.locations import Location
 from orphangc.core.cluster.job_facts import JobFacts
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.groups import grouped
-from orphangc.core.memory.job_lives import is_flink_rest, is_over
+from orphangc.core.memory.job_lives import is_flink_rest, is_over, placed
 from orphangc.core.memory.remembered import RememberedJob, WorldMemory
 from orphangc.core.model.job_folders import scopes_where
 from orphangc.core.model.types import Scope
@@ -105,3 +105,16 @@ def other_runs(
         is_of_job = not places or not own.isdisjoint(places)
         if is_of_job and record.by not in clusters and record.started_at not in runs:
             yield record.by
+
+
+def has_run_before(job: JobEvidence, known: Iterable[RememberedJob]) -> bool:
+    """Return whether a run of a living job is over, so that its id was chosen.
+
+    Args:
+        known: What earlier cycles saw of jobs of its id.
+    """
+    records = (each for each in placed(known, job.directories) if is_over(each))
+    over = {each.started_at for each in records}
+    over |= {each.started_at for each in job.after if each.is_globally_terminal}
+    living = {each.started_at for each in job.after if not each.is_globally_terminal}
+    return bool(over) and bool(living - over)

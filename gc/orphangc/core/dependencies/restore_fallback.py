@@ -55,8 +55,9 @@ def recovers_from_its_own(
         holds: HA metadata of the job; of an id that comes back only that of the cluster which
             shows the job, for another one may have the id, too.
     """
-    shown = (each for job in facts for each in job.checkpoints)
+    living = [each for each in facts if not each.is_globally_terminal]
+    shown = (each for job in living for each in job.checkpoints)
     completed = {e.id for e in shown if e.is_completed and not e.is_savepoint}
     held = {number for hold in holds for number in hold.retained_ids}
     is_held = not completed.isdisjoint(held.intersection(own_ids))
-    return is_held and all(job.has_high_availability for job in facts)
+    return is_held and all(job.has_high_availability for job in living)

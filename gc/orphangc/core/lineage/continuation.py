@@ -107,8 +107,8 @@ class LineageMemory(Fact):
     """What cycles saw of lineages.
 
     Attributes:
-        fixed_ids: Job ids that a cluster's configuration chose, so that they come back: of such an
-            id, that is never forgotten.
+        fixed_ids: Job ids that a cluster's configuration chose, or that two runs had, so that they
+            come back: of such an id, that is never forgotten.
     """
 
     continuations: Annotated[tuple[Continuation, ...], TABLE] = ()

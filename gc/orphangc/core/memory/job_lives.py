@@ -110,7 +110,8 @@ def _with_sighting(known: RememberedJob | None, seen: SeenJob, sighting: Sightin
         return record.model_copy(update={"alive_at": sighting.at, "ended_at": ended_at})
     if not seen.status:
         return record
-    return _ended(record, sighting.at, (seen.status,))
+    at = sighting.at if seen.ended_at is None else seen.ended_at + 2 * sighting.clock_skew
+    return _ended(record, max(at, record.alive_at or at), (seen.status,))
 
 
 def _beginning(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -> dict[str, object]:
