@@ -211,22 +211,23 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
 
 
 def _written_by_another(job: JobEvidence, cycle: CycleEvidence) -> Checkpoint | None:
-    """Return a checkpoint in the job's directory that no cluster knows which shows the job.
+    """Return a checkpoint in the job's directory that no cluster knows which shows it living.
 
     One that contradicts the order in which such a cluster counts is none of its either. What
     ``undelete`` put back counts by the time at which it was written.
     """
     own = [checkpoint for checkpoint in job.own_checkpoints if checkpoint.directory is not None]
     slack = cycle.margins.clock_skew
+    after = [facts for facts in job.after if not facts.is_globally_terminal] or job.after
     stored = {each.checkpoint_id: written_at(each, cycle) for each in own}
-    contradicting = {out_of_order(stored, facts, slack) for facts in job.after}
+    contradicting = {out_of_order(stored, facts, slack) for facts in after}
     unknown = (
         checkpoint
         for checkpoint in own
-        if job.after
+        if after
         and all(
             is_anothers(checkpoint.checkpoint_id, written_at(checkpoint, cycle), facts, slack)
-            for facts in job.after
+            for facts in after
         )
     )
     late = (checkpoint for checkpoint in own if checkpoint.checkpoint_id in contradicting)

@@ -667,6 +667,10 @@ def test_a_checkpoint_that_the_answering_jobmanager_does_not_know_is_anothers() 
     earlier = (some_facts(started_at=ago("30m")),)
     assert refusal(replace(job, before=earlier, after=earlier)) is None
     assert refusal(an_ended_job(own_checkpoints=roots)) is None
+    former = some_facts(status="FAILED", checkpoints=(a_checkpoint(44),), latest_completed_id=44)
+    both = (some_facts(), replace(former, started_at=ago("99d"), ended_at=ago("91d")))
+    roots = (a_root(42), a_root(43, age="1h"), a_root(44, age="1m"))
+    assert refusal(a_job(own_checkpoints=roots, before=both, after=both)) is Guard.TWO_OWNERS
 
 
 def test_what_undelete_put_back_counts_by_the_time_at_which_it_was_written() -> None:
