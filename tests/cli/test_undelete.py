@@ -1,11 +1,15 @@
 """``undelete``: back from a versioned bucket, and a clear refusal from anywhere else."""
 
 import sys
+from collections.abc import Sequence
+from typing import NoReturn
 
 import pytest
+from botocore.exceptions import ReadTimeoutError
 
 from cli.helpers import contents, outcomes, run
 from cli.stories_on_s3 import S3Story
+from orphangc.adapters.s3.bucket_requests import DeleteRequests
 from support.processes import finished
 
 
@@ -58,6 +62,7 @@ def test_an_object_that_was_written_anew_stays_as_it_is(on_s3: S3Story) -> None:
 CRASH = """
 import os
 from orphangc.adapters.rows import outcome_files
+from orphangc.collect.runs.journal import Journal
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.app.cli import main
 {} = lambda *_: os._exit(9)
@@ -68,6 +73,7 @@ main()
 @pytest.mark.parametrize(
     "place",
     [
+        pytest.param("Journal.write_outcomes", id="amid a batch"),
         pytest.param("Sweep._forget_deleted", id="among its steps"),
         pytest.param("outcome_files.OutcomeFiles.publish", id="before its outcome"),
         pytest.param("outcome_files.write_atomically", id="amid its outcome"),
@@ -78,7 +84,7 @@ main()
 def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(
     on_s3: S3Story, place: str
 ) -> None:
-    """Its journal alone knows the delete markers; nothing is reported as done twice."""
+    """Its journal alone knows what went; nothing is reported as done twice."""
     before = on_s3.contents()
     on_s3.sweep(on_s3.plan(), "--delete")
     plan = on_s3.plan()
@@ -87,6 +93,26 @@ def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(
     assert set(before) - set(on_s3.contents()) == on_s3.orphans
     swept = on_s3.sweep(plan, "--delete")
     assert (swept.code, outcomes(plan)) == (0, dict.fromkeys(on_s3.orphans, "gone"))
+    ran = run("undelete", plan.path)
+    assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
+    assert on_s3.contents() == before
+
+
+def test_what_went_by_a_request_whose_answer_was_lost_comes_back_too(
+    on_s3: S3Story, monkeypatch
+) -> None:
+    """No answer named its delete markers: the store was said to keep no versions."""
+    before, send = on_s3.contents(), DeleteRequests.send
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+
+    def lost(requests: DeleteRequests, wanted: Sequence[tuple[str, str | None]]) -> NoReturn:
+        send(requests, wanted)
+        raise ReadTimeoutError(endpoint_url="loopback")
+
+    monkeypatch.setattr(DeleteRequests, "send", lost)
+    assert on_s3.sweep(plan, "--delete").code == 0
+    assert outcomes(plan) == dict.fromkeys(on_s3.orphans, "done")
     ran = run("undelete", plan.path)
     assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
     assert on_s3.contents() == before

@@ -47,6 +47,23 @@ def test_a_marker_of_another_key_is_not_removed(s3_place):
     assert len(s3_place.versions("xy")["DeleteMarkers"]) == 1
 
 
+def test_where_no_answer_named_the_marker_the_bytes_that_it_hides_do(s3_place):
+    """By their ETag: a connection that broke off, or a run that died, left no version id."""
+    s3_place.enable_versions()
+    s3_place.put("x", b"earlier")
+    earlier = facts(s3_place.open(), "x").etag
+    s3_place.put("x", b"precious")
+    s3_place.put("xy", b"precious")
+    storage = s3_place.open()
+    (judged,) = storage.stat(["x"])
+    storage.delete([judged, facts(storage, "xy")])
+    (other,) = storage.undelete([("x", earlier)])
+    (undone,) = storage.undelete([("x", judged.etag)])
+    assert (other.status, undone.status) == (DeletionStatus.FAILED, DeletionStatus.DELETED)
+    assert s3_place.get("x") == b"precious"
+    assert s3_place.keys() == {"x"}
+
+
 def test_a_bucket_without_versions_says_so(s3_place):
     """A storage without undo does not offer it."""
     assert s3_place.open().is_versioned is False

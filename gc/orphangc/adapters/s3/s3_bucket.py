@@ -210,8 +210,8 @@ class S3Bucket(ObjectStorage):
 
         The version of an object is never removed: that would be its final end.
         """
-        is_marker = self._unlisted.is_marker(name, identity)
-        return partial(self._unmark, name, identity) if is_marker else None
+        marker = self._unlisted.marker(name, identity)
+        return None if marker is None else partial(self._unmark, name, marker)
 
     def _unmark(self, name: str, version: str) -> None:
         with requested():

@@ -97,15 +97,26 @@ class S3Unlisted:
             rows += [self._version(HiddenKind.DELETE_MARKER, each, page) for each in left]
             yield pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA)
 
-    def is_marker(self, name: str, version: str) -> bool:
-        """Return whether a version of an object is a delete marker."""
+    def marker(self, name: str, identity: str) -> str | None:
+        """Return the version id of a delete marker of an object, ``None`` if there is none.
+
+        Args:
+            identity: That id or, where it is not known, the ETag of the version that the present
+                marker hides.
+        """
+        present = hidden = None
         for page in self._version_pages(name):
-            found = page.get("DeleteMarkers", ())
-            if (name, version) in {(_decoded(e["Key"], page), e["VersionId"]) for e in found}:
-                return True
+            markers, versions = (
+                [each for each in page.get(rows, ()) if _decoded(each["Key"], page) == name]
+                for rows in ("DeleteMarkers", "Versions")
+            )
+            if any(each["VersionId"] == identity for each in markers):
+                return identity
+            present = next((each["VersionId"] for each in markers if each["IsLatest"]), present)
+            hidden = hidden or next((each["ETag"].strip('"') for each in versions), None)
             if _keys_of(page) - {name}:
-                return False  # the versions of the key itself come before all longer keys
-        return False
+                break  # the versions of the key itself come before all longer keys
+        return present if hidden == identity else None
 
     def _version(self, kind: HiddenKind, found: Answer, page: Answer) -> dict[str, Any]:
         key = self._bucket.relative(_decoded(found["Key"], page))

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,10 +25,13 @@ MARKER_SCHEMA = pa.schema(
         pa.field("version_id", pa.string(), nullable=False),
     ]
 )
-"""One row for each delete marker that a run is known to have made."""
+"""One row for each object that a run may have deleted: its delete marker's version id, if that is
+known, else its ETag, as ``Storage.undelete`` takes them."""
 
+_BATCH = "batch-"
 _DONE = "-done"
 _OUTCOME_FIELDS = ("key", "outcome", "error", "version_id")
+_READ_FIELDS = ("key", "outcome", "version_id", "etag")
 _TORN = (ValueError, TypeError, RecursionError)
 _NEEDS_NO_ESCAPE = r"^[ !#-\[\]-~]*$"
 _READERS = 16
@@ -44,49 +48,60 @@ class Journal:
 
     def write_batch(self, number: int, rows: pa.RecordBatch) -> None:
         """Write down what is about to be deleted, before it is (R23)."""
-        self.state.write_lines(self.run_id, f"batch-{number:06d}", json_lines(rows))
+        self.state.write_lines(self.run_id, f"{_BATCH}{number:06d}", json_lines(rows))
 
     def write_outcomes(self, number: int, rows: pa.RecordBatch) -> None:
         """Write down what became of a batch, an ``OUTCOME_SCHEMA`` one."""
         lines = json_lines(rows.select(_OUTCOME_FIELDS))
-        self.state.write_lines(self.run_id, f"batch-{number:06d}{_DONE}", lines)
+        self.state.write_lines(self.run_id, f"{_BATCH}{number:06d}{_DONE}", lines)
 
 
 def markers_of(state: RootState, run_id: str) -> Iterator[pa.RecordBatch]:
-    """Yield the delete markers that a run wrote down, as ``MARKER_SCHEMA``."""
-    names = [name for name in state.journal_names(run_id) if name.endswith(_DONE)]
-    with ThreadPoolExecutor(_READERS) as pool:
-        for start in range(0, len(names), _READERS):
-            some = names[start : start + _READERS]
-            for data in pool.map(lambda name: state.read_lines(run_id, name), some):
-                try:
-                    yield from _markers(data)
-                except _TORN as err:  # by the crash: those markers are not known
-                    log.warning("journal.torn", run_id=run_id, reason=str(err))
+    """Yield what a run deleted, or may have deleted, as ``MARKER_SCHEMA``.
 
-
-def _markers(data: bytes) -> Iterator[pa.RecordBatch]:
-    """Yield the delete markers of one part, or raise ``ValueError`` or ``TypeError``.
-
-    Python's parser reads it: a part that a crash has torn ends the process in Arrow's.
+    Without an outcome an object may be gone: no answer came, or its run died before it.
     """
-    lines = (_fields_of(line) for line in data.decode().split("\n") if line)
+    names = [name for name in state.journal_names(run_id) if name.startswith(_BATCH)]
+    begun = [name for name in names if not name.endswith(_DONE)]
+    with ThreadPoolExecutor(_READERS) as pool:
+        for start in range(0, len(begun), _READERS):
+            yield from pool.map(partial(_markers, state, run_id), begun[start : start + _READERS])
+
+
+def _markers(state: RootState, run_id: str, name: str) -> pa.RecordBatch:
+    objects: dict[str | None, dict[str, str | None]] = {}
+    for part in (name, f"{name}{_DONE}"):
+        for line in _lines(state, run_id, part):
+            objects[line["key"]] = {**objects.get(line["key"], {}), **line}
     made = [
-        {"key": line["key"], "version_id": line["version_id"]}
-        for line in lines
-        if line["outcome"] == Outcome.DONE and None not in (line["key"], line["version_id"])
+        {"key": key, "version_id": identity}
+        for key, each in objects.items()
+        if each.get("outcome") in {None, Outcome.DONE}
+        and None not in (key, identity := each.get("version_id") or each.get("etag"))
     ]
-    if made:
-        yield pa.RecordBatch.from_pylist(made, schema=MARKER_SCHEMA)
+    return pa.RecordBatch.from_pylist(made, schema=MARKER_SCHEMA)
+
+
+def _lines(state: RootState, run_id: str, name: str) -> list[dict[str, str | None]]:
+    """Return the lines of one part, none of one that a crash has torn.
+
+    Python's parser reads it: such a part ends the process in Arrow's.
+    """
+    try:
+        lines = state.read_lines(run_id, name).decode().split("\n")
+        return [_fields_of(line) for line in lines if line]
+    except _TORN as err:
+        log.warning("journal.torn", run_id=run_id, reason=str(err))
+        return []
 
 
 def _fields_of(line: str) -> dict[str, str | None]:
     content = json.loads(line)
     if not isinstance(content, dict):
         raise TypeError("a line is no object")
-    recorded = {name: content.get(name) for name in _OUTCOME_FIELDS}
-    if any(not isinstance(each, str | None) for each in recorded.values()):
-        raise TypeError("a line has what is no text")
+    recorded = {name: content[name] for name in _READ_FIELDS if name in content}
+    if "key" not in recorded or any(not isinstance(e, str | None) for e in recorded.values()):
+        raise TypeError("a line has no key, or what is no text")
     return recorded
 
 

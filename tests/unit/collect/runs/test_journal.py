@@ -52,16 +52,24 @@ def outcomes(keys: list[str], versions: list[str | None]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=OUTCOME_SCHEMA)
 
 
-def test_delete_markers_are_found_in_the_journal_of_a_run_that_died() -> None:
-    """Only of what it is known to have deleted; over all batches."""
+def test_what_a_run_that_died_may_have_deleted_is_found_in_its_journal() -> None:
+    """By its delete marker or, where no answer named one or no outcome is known, by its ETag."""
     state = RootState(SteppedFiles(), BASE)
     journal = Journal(state, "run")
-    keys = keys_of(60)
+    keys = keys_of(63)
     for number in range(20):
         part = keys[3 * number : 3 * number + 3]
         journal.write_batch(number, due_rows(part))
         journal.write_outcomes(number, outcomes(part, ["v0", f"v{number}", None]))
-    journal.write_batch(20, due_rows(keys[:3]))
-    found = [row for batch in markers_of(state, "run") for row in batch.to_pylist()]
-    assert found == [{"key": keys[3 * n + 1], "version_id": f"v{n}"} for n in range(20)]
+    journal.write_batch(20, due_rows(keys[60:]))
+    state.write_lines("run", "uploads-000000", b'{"key": "an upload", "etag": "x"}')
+    found = [tuple(row.values()) for batch in markers_of(state, "run") for row in batch.to_pylist()]
+    etags = dict(zip(keys, due_rows(keys)["etag"].to_pylist(), strict=True))
+    assert None not in etags.values()
+    versions = {keys[3 * n + 1]: f"v{n}" for n in range(20)}
+    assert found == [
+        (key, versions.get(key, etags[key]))
+        for number, key in enumerate(keys)
+        if number % 3 or number >= 60
+    ]
     assert list(markers_of(state, "another")) == []
