@@ -274,10 +274,16 @@ class Storage(ports.Storage):
     ) -> list[DeletionResult]:
         del is_dry
 
-        def back(key: ObjectKey, version: str) -> DeletionResult:
-            hidden = self.cloud.markers.pop(version, None)
-            if hidden is not None and hidden[0] not in self.cloud.blobs:
-                self.cloud.blobs[hidden[0]] = self.cloud.collected.pop(hidden[0])
+        def back(key: ObjectKey, identity: str) -> DeletionResult:
+            name, markers = self._prefix + key, self.cloud.markers
+            hiding = [
+                version
+                for version, (hidden, blob) in markers.items()
+                if hidden == name and identity in {version, facts(key, blob).etag}
+            ]
+            if hiding and name not in self.cloud.blobs:
+                markers.pop(hiding[-1])
+                self.cloud.blobs[name] = self.cloud.collected.pop(name)
             return DeletionResult(key=key, status=DeletionStatus.DELETED)
 
         return self.process.call("undelete", lambda: [back(*each) for each in markers])

@@ -128,7 +128,7 @@ def after_sweep(
 
     Args:
         until: Time at which a quarantine that begins now is over.
-        is_undoable: Whether the storage keeps what is deleted.
+        is_undoable: Whether the storage shows that it keeps what is deleted.
     """
     deleted = deleted_objects(outcome)
     expired = outcome["counts"].get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
@@ -179,7 +179,7 @@ def _after_expiry(report: LineageReport, folder: Path, until: datetime) -> Itera
 
 def _undo(folder: object, *, is_undoable: bool) -> Iterator[str]:
     if not is_undoable:
-        yield "Undo: not possible, the storage keeps no versions"
+        yield "Undo: not possible, the storage does not show that it keeps versions"
         return
     yield "Undo: bring all of it back"
     yield _shown("orphangc", "undelete", str(folder))
