@@ -1,15 +1,19 @@
 """The configuration that the chart makes is one that orphangc reads, and means what was asked."""
 
+import copy
 import json
+from contextlib import nullcontext
 
 import pytest
 import yaml
 
-from deploy.charts import CASES, CHART, ROOTS, collector, daemon, rendered, the
+from deploy.charts import CASES, CHART, ROOTS, collector, daemon, rendered, template, the
 from orphangc.app.config.configuration import Configuration
 from orphangc.app.config.load import load_configuration
+from orphangc.core.model.settings import SAFE_MINIMUMS
 from orphangc.core.model.shown import RunMode
-from support.accepted import keys, keys_of_a_root
+from orphangc.errors import SettingsError
+from support.accepted import write_into
 
 pytestmark = pytest.mark.ci
 
@@ -94,12 +98,37 @@ def test_a_configuration_that_is_there_is_mounted_and_none_is_made(helm4):
 
 
 def test_the_schema_knows_every_key_of_the_configuration():
-    """A key that is misspelt is refused at installation, and none that is right."""
+    """And its durations and counts: what is misspelt is refused, and nothing that is right."""
     schema = json.loads((CHART / "values.schema.json").read_text())
-    config = schema["properties"]["config"]
-    roots = config["properties"]["storage_roots"]["items"]
-    assert config["propertyNames"]["enum"] == keys()
-    assert roots["propertyNames"]["enum"] == keys_of_a_root()
+    complete = copy.deepcopy(schema)
+    write_into(complete)
+    assert schema == complete
+
+
+MEASURES = [
+    *(
+        {name: value}
+        for name in SAFE_MINIMUMS
+        for value in ("59s", "23h59m", "1D", " 24h60m", "1x")
+    ),
+    *({"grace_period": value} for value in (0, "0", "", "24", "{{ print 2 }}d", "{{ print 2 }}h")),
+    *({"grace_period": "1h", "allow_short_margins": value} for value in (True, "True", False)),
+    *({"registry_wait": value} for value in ("1s", "1y")),
+    *({"max_deletes": value} for value in (0, "5", -1, "x")),
+    {"expire": {"keep_within": "4y"}},
+    {"expire": {"keep_within": "4d", "keep_last": 0}},
+]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_the_chart_takes_the_durations_and_counts_that_orphangc_takes(helm4, tmp_path, measure):
+    """What a run would refuse is refused at installation."""
+    root = {**ROOTS["storage_roots"][0], **measure}
+    done = template(helm4, {"config": {"storage_roots": [root]}})
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"storage_roots": [root]}).replace("{{ print 2 }}", "2"))
+    with nullcontext() if done.returncode == 0 else pytest.raises(SettingsError):
+        load_configuration(path)
 
 
 def test_the_schema_knows_every_value_that_is_shipped():

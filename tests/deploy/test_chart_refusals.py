@@ -86,6 +86,7 @@ def test_values_that_would_do_harm_are_refused(helm4, values, expected):
         ({"config": {"storage_roots": [{"root": "s3://a/b", "quarantine": "1d"}]}}, "quarantine"),
         ({"config": {"storage_roots": [{"state": "s3://a/b"}]}}, "root"),
         ({"config": ROOTS, "kind": "DaemonSet"}, "kind"),
+        ({"config": {**ROOTS, "http": {"prot": 1}}}, "prot"),
         (daemon(deployment={"replicas": 2}), "replicas"),
         ({"config": ROOTS, "dryRun": False}, "dryRun"),
         ({"config": ROOTS, "cronJob": {"schedule": "often"}}, "schedule"),

@@ -6,13 +6,17 @@ PYTHONPATH=tests python -m support.accepted      # writes the two schemas and th
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from pydantic import BaseModel, TypeAdapter
 from typer.main import get_command
 
 from orphangc.app.cli import app
-from orphangc.app.config.configuration import Configuration, ScheduledRoot
+from orphangc.app.config.configuration import Configuration, HttpSettings, ScheduledRoot
 from orphangc.app.config.load import IMPLIED, configuration_schema
 from orphangc.app.config.validate import SINGULAR
+from orphangc.core.lineage.retention_policy import RetentionPolicy
+from orphangc.core.model.settings import Duration
 from support.reference import commands
 
 TOP = Path(__file__).parents[2]
@@ -29,6 +33,31 @@ def keys() -> list[str]:
 def keys_of_a_root() -> list[str]:
     """Return the keys of a storage root in a file, in both spellings."""
     return sorted({*(ScheduledRoot.model_fields.keys() - IMPLIED), *SINGULAR})
+
+
+def measures(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the chart's schema of the durations and counts of a model; each may be a template."""
+    found: dict[str, Any] = {}
+    for name, field in model.model_json_schema()["properties"].items():
+        for each in field.get("anyOf", [field]):
+            if "pattern" in each and "integer" in each["type"]:
+                found[name] = {"$ref": "#/definitions/duration"}
+            elif each.get("type") == "integer":
+                count = {"type": "integer", "minimum": each["minimum"]}
+                found[name] = {"anyOf": [count, {"$ref": "#/definitions/count"}]}
+    return found
+
+
+def write_into(chart: dict[str, Any]) -> None:
+    """Complete the chart's schema by what the program accepts in its configuration file."""
+    config = chart["properties"]["config"]
+    config["propertyNames"]["enum"] = keys()
+    config["properties"]["http"]["propertyNames"] = {"enum": sorted(HttpSettings.model_fields)}
+    config["properties"]["storage_roots"]["items"]["propertyNames"]["enum"] = keys_of_a_root()
+    expire = {"properties": measures(RetentionPolicy)}
+    chart["definitions"]["measures"]["properties"] = {**measures(ScheduledRoot), "expire": expire}
+    duration = TypeAdapter(Duration).json_schema()
+    chart["definitions"]["duration"]["anyOf"] = [duration, {"$ref": "#/definitions/template"}]
 
 
 def options() -> Mapping[str, list[str]]:
@@ -51,9 +80,7 @@ def write() -> None:
     """Write what is accepted now; of the list of options nothing leaves."""
     SCHEMA.write_text(json.dumps(configuration_schema(), indent=1) + "\n")
     chart = json.loads(CHART_SCHEMA.read_text())
-    config = chart["properties"]["config"]
-    config["propertyNames"]["enum"] = keys()
-    config["properties"]["storage_roots"]["items"]["propertyNames"]["enum"] = keys_of_a_root()
+    write_into(chart)
     CHART_SCHEMA.write_text(json.dumps(chart, indent=2) + "\n")
     listed = listed_options()
     for words, names in options().items():

@@ -34,6 +34,14 @@
 {{- fail (printf "discovery.%s and config.discovery.%s differ: the second would be ignored. Set one of them." $value $key) -}}
 {{- end -}}
 {{- end -}}
+{{- range $root := append ($config.storage_roots | default list) (dig "discovery" "defaults" dict $config) -}}
+{{- $mayBeShort := has "true" (list (lower (toString .allow_short_margins)) (lower (toString .allow_short_grace_period))) -}}
+{{- range $name, $least := dict "grace_period" "24h" "quarantine_period" "24h" "quiet_period" "24h" "clock_skew" "1m" -}}
+{{- if and (hasKey $root $name) (not $mayBeShort) (lt (include "orphangc.seconds" (get $root $name) | int) (include "orphangc.seconds" $least | int)) -}}
+{{- fail (printf "%s: %s below %s is refused by orphangc; allow_short_margins accepts it." ($root.root | default "config.discovery.defaults") $name $least) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- $state := dig "discovery" "state" "" $config -}}
 {{- $inPod := and $state (or (hasPrefix "file:" $state) (not (contains "://" $state))) -}}
 {{- if and $inPod (not .Values.persistence.enabled) (not .Values.extraVolumeMounts) -}}
@@ -55,6 +63,15 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The seconds of a duration, as text. */}}
+{{- define "orphangc.seconds" -}}
+{{- $sum := 0 -}}
+{{- range regexFindAll "[0-9]+[dhms]" (lower (toString .)) -1 -}}
+{{- $sum = add $sum (mul (regexFind "[0-9]+" .) (get (dict "d" 86400 "h" 3600 "m" 60 "s" 1) (regexFind "[dhms]" .))) -}}
+{{- end -}}
+{{- $sum -}}
 {{- end -}}
 
 {{- define "orphangc.check.kind" -}}

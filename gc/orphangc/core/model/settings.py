@@ -48,7 +48,7 @@ SAFE_MINIMUMS: Mapping[str, tuple[timedelta, str]] = MappingProxyType(
 )
 """Safe minimum of each margin, and what happens below it (R9, R13, R17, R29)."""
 
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", re.ASCII)
+_DURATION = re.compile(r"(?:(\d+)[dD])?(?:(\d+)[hH])?(?:(\d+)[mM])?(?:(\d+)[sS])?", re.ASCII)
 _MINIMAL_PLAN_LIFE = timedelta(hours=1)
 _ACKNOWLEDGED = re.compile(r"(.+)=([0-9a-f]{64})", re.ASCII)
 
@@ -67,7 +67,7 @@ def parse_duration(value: object) -> object:
     """
     if isinstance(value, timedelta):
         return value
-    text = str(value).strip().lower()
+    text = str(value).strip()
     match = _DURATION.fullmatch(text)
     if text != "0" and (not text or match is None):
         raise ValueError(f"{value!r} is no duration; write 72h, 15m, 7d or 1d12h")
@@ -100,7 +100,10 @@ Duration = Annotated[
     PlainSerializer(
         lambda value: f"{int(value.total_seconds())}s", return_type=str, when_used="json"
     ),
-    WithJsonSchema({"type": "string", "pattern": rf"^(0|(?=.){_DURATION.pattern})$"}),
+    WithJsonSchema(
+        {"type": ["string", "integer"], "minimum": 0, "maximum": 0}  # the only number that is one
+        | {"pattern": rf"^\s*\b(0|{_DURATION.pattern})\s*$"}  # Helm cannot look ahead
+    ),
 ]
 """A duration as people write it; whole seconds."""
 
