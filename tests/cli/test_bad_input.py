@@ -497,3 +497,11 @@ def test_a_choice_that_there_is_not_is_said_in_plain_words(command) -> None:
     ran = run(*command)
     assert ran.code == 2
     assert f"Invalid value for '{command[2]}': 'yaml' is not one of" in ran.err
+
+
+@pytest.mark.parametrize("snapshot", ["/", "s3:///", "s3:"])
+def test_a_snapshot_that_is_no_folder_is_reported(story, snapshot: str) -> None:
+    """Once its last slash is gone, nothing is left of some."""
+    assert run("users-of", snapshot, story.bed.root).complaints
+    ran = run("self-sustained", story.bed.root, "--job", JOB, "--snapshot", snapshot)
+    assert "--pin" not in ran.err

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from flinkstate.files.paths import absolute, is_inside, spelled_in
+from flinkstate.files.paths import is_inside, located, spelled_in
 from flinkstate.places.checkpoint_names import is_job_id
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes
@@ -77,12 +77,10 @@ def self_sustained(
 
 
 def _folder_of(snapshot: str) -> str:
-    uri = absolute(snapshot)
     try:
-        canonical(uri)
-    except ValueError as err:
+        return str(located(snapshot)).removesuffix("/_metadata")
+    except SettingsError as err:
         raise SettingsError(f"--snapshot: {err}") from err
-    return uri.rstrip("/").removesuffix("/_metadata")
 
 
 def _pause(wait: str | None) -> timedelta:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from flinkstate.files.paths import absolute, spelled_in
+from flinkstate.files.paths import located, spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes
@@ -44,7 +44,7 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
         RefusedError: The snapshot cannot be read.
         StorageUnreachableError: A storage root cannot be listed.
     """
-    asked = absolute(snapshot).rstrip("/").removesuffix(f"/{METADATA_NAME}")
+    asked = str(located(snapshot)).removesuffix(f"/{METADATA_NAME}")
     first, *more = roots or [_root_of(asked)]
     extra = (*more, *(values.get("extra_roots") or ()))
     settings = settings_from({**values, "root": first, "extra_roots": extra})
