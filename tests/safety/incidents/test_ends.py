@@ -72,6 +72,7 @@ def test_a_later_run_on_another_cluster_outweighs_an_old_end(tmp_path, was_seen,
     assert pending.exists() is was_seen
 
 
+@pytest.mark.answered_by("changes_since_ends", not_for=["control"])
 @pytest.mark.parametrize("ended", [18, 0], ids=["of an earlier run", "control"])
 def test_an_end_that_flink_shows_counts_for_the_run_that_wrote_last(tmp_path, ended) -> None:
     """R34, E2: a later run, in a cluster that nothing shows, may still name the file of its log.
@@ -87,6 +88,8 @@ def test_an_end_that_flink_shows_counts_for_the_run_that_wrote_last(tmp_path, en
     routes = flink(job, completed=8, status="CANCELED", ended_ms=millis_ago(ended * DAY))
     with RestServer(routes) as server:
         swept_twice(bed, "--flink-rest", server.url)
+    if ended:
+        must_be_there(waiting)
     assert waiting.exists() is (ended != 0)
 
 

@@ -110,7 +110,8 @@ def _with_sighting(known: RememberedJob | None, seen: SeenJob, sighting: Sightin
         return record.model_copy(update={"alive_at": sighting.at, "ended_at": ended_at})
     if not seen.status:
         return record
-    at = sighting.at if seen.ended_at is None else seen.ended_at + 2 * sighting.clock_skew
+    at, slack = sighting.at, 2 * sighting.clock_skew
+    at = at if seen.ended_at is None else min(at, shifted(seen.ended_at, slack))
     return _ended(record, max(at, record.alive_at or at), (seen.status,))
 
 
