@@ -2,10 +2,19 @@
 
 import pytest
 
-from orphangc.core.decision.flink_traces import has_trace_of_flink, with_remembered_traces
-from orphangc.core.memory.remembered import RememberedCheckpoint, RememberedDirectory, WorldMemory
+from orphangc.core.decision.flink_traces import (
+    has_run_before,
+    has_trace_of_flink,
+    with_remembered_traces,
+)
+from orphangc.core.memory.remembered import (
+    RememberedCheckpoint,
+    RememberedDirectory,
+    RememberedJob,
+    WorldMemory,
+)
 from orphangc.core.model.types import Scope
-from support.builders import JOB, OTHER_JOB, T0, a_job, job_directory
+from support.builders import JOB, OTHER_JOB, T0, a_job, ago, job_directory, some_facts
 
 
 @pytest.mark.parametrize("area", Scope)
@@ -56,3 +65,38 @@ def test_a_checkpoint_that_an_earlier_cycle_saw_is_a_trace(memory, changes, is_c
     after = with_remembered_traces({JOB: job}, memory)[JOB]
     assert after.is_declared_ended is is_covered
     assert (after != job) is is_covered
+
+
+@pytest.mark.parametrize(
+    ("shown", "remembered", "is_one"),
+    [
+        ([("RUNNING", "9d")], [], False),
+        ([("FAILED", "99d")], [], False),
+        ([("RUNNING", "9d"), ("FAILED", "99d")], [], True),
+        ([("RUNNING", "9d"), ("FAILED", "9d")], [], False),
+        ([("RUNNING", "9d")], [("99d", True)], True),
+        ([("RUNNING", "9d")], [("99d", False)], False),
+        ([("RUNNING", "9d")], [("9d", True)], False),
+        ([("FAILED", "9d")], [("99d", True)], False),
+    ],
+)
+def test_an_id_of_which_a_run_is_over_and_another_one_lives_was_chosen(
+    shown, remembered, is_one
+) -> None:
+    """R34: it comes back. Two answers with one start are of one run, asked by two addresses."""
+    job = a_job(after=tuple(some_facts(status=word, started_at=ago(at)) for word, at in shown))
+    place = str(job_directory(JOB))
+    known = [
+        RememberedJob(
+            job_id=JOB,
+            by="http://former",
+            directories=(place,),
+            started_at=ago(at),
+            alive_at=ago("50d"),
+            ended_at=ago("49d") if is_over else ago("51d"),
+        )
+        for at, is_over in remembered
+    ]
+    assert has_run_before(job, known) is is_one
+    elsewhere = [each.model_copy(update={"directories": ("s3://b/x",)}) for each in known]
+    assert has_run_before(job, elsewhere) is (is_one and not known)

@@ -1,5 +1,7 @@
 """A job that is not over goes back to its newest checkpoint, and to none that is older."""
 
+from dataclasses import replace
+
 import pytest
 
 from orphangc.core.columns.file_names import FileNames
@@ -91,3 +93,6 @@ def test_a_job_recovers_from_what_its_jobmanager_completed_and_ha_metadata_names
     assert recovers_from_its_own(facts, holds, own) is answer
     without = [some_facts(has_high_availability=False), *facts]
     assert not recovers_from_its_own(without, holds, own)
+    over = [replace(each, status="FAILED", has_high_availability=False) for each in facts]
+    assert not recovers_from_its_own(over, holds, own)
+    assert recovers_from_its_own([*over, *facts], holds, own) is answer
