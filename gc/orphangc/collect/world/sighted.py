@@ -271,8 +271,7 @@ def _jobs(seen: Observation, marked: Mark, jobs: Collection[JobEvidence]) -> Ite
 
     A checkpoint that HA metadata retains may name any file, until one of the job is read.
     """
-    later = [each for job in jobs if job.status.has_changed_since for each in job.after]
-    yield from _shown_jobs(seen, marked, later)
+    yield from _shown_jobs(seen, marked)
     unread = {job.job_id for job in jobs if job.unread_retained}
     for answer in seen.ha_after:
         for hold in answer.holds:
@@ -281,13 +280,10 @@ def _jobs(seen: Observation, marked: Mark, jobs: Collection[JobEvidence]) -> Ite
             yield SeenJob(job_id=hold.job_id, by=answer.uri, is_alive=True, needs=needs)
 
 
-def _shown_jobs(seen: Observation, marked: Mark, later: Collection[JobFacts]) -> Iterator[SeenJob]:
+def _shown_jobs(seen: Observation, marked: Mark) -> Iterator[SeenJob]:
     """Yield the last answer of each cluster about its jobs.
 
     Of a job that it showed at first alone, and without a checkpoint, nothing else knows.
-
-    Args:
-        later: Answers of an end after which another run stored something.
     """
     shown = _ShownJobs.of(marked, seen.settings.aliases)
     last = {(each.uri, job_id) for each in seen.after for job_id in each.jobs}
@@ -297,8 +293,6 @@ def _shown_jobs(seen: Observation, marked: Mark, later: Collection[JobFacts]) ->
                 if not is_last and (cluster.uri, job_id) in last:
                     continue
                 job = shown.job(cluster, facts)
-                if not job.is_alive and facts in later:
-                    job = replace(job, ended_at=facts.ended_at or facts.started_at)
                 if is_last or (job.is_alive and not job.directories):
                     yield job
 
@@ -337,6 +331,7 @@ class _ShownJobs:
             is_alive=not facts.is_globally_terminal,
             status=facts.status,
             started_at=facts.started_at,
+            ended_at=facts.ended_at or facts.started_at,
             directories=tuple(sorted(map(str, parents))),
             restored=None if restored is None else str(origin or ""),
             is_from_nothing=shows_no_origin(facts),

@@ -402,7 +402,9 @@ def _is_covered(
     has to be deleted upon the end of either.
     """
     since, stored, ends = record.ended_from or begun, checkpoint.stored_at, {*record.ended_as}
-    if since is None or stored is None or not ends:
+    if since is None or stored is None or record.ended_at is None or not ends:
+        return False
+    if min(stored, checkpoint.seen_at) > record.ended_at:
         return False
     if record.ended_as_before and abs(stored - since) <= clock_skew:
         ends |= {*record.ended_as_before}

@@ -47,7 +47,7 @@ class SeenJob:
     Attributes:
         status: Flink's word, "" where none was said.
         started_at: Start of its JobManager, by that one's clock.
-        ended_at: End by the same clock, where another run has stored something since.
+        ended_at: End by the same clock of one that is over; its start where Flink shows none.
         directories: Job directories of the paths reported for it.
         is_from_nothing: Whether Flink shows that it was restored from no checkpoint.
         stores_in: Job directories that its cluster's configuration gives it.

@@ -271,6 +271,14 @@ def test_a_checkpoint_about_the_start_of_a_second_run_may_be_of_the_first(minute
     assert missed(*story, seen(2, OTHER, jobs=(over,))) == asked
 
 
+@pytest.mark.parametrize(("ended", "asked"), [(0.5, [EMPTIED]), (1.5, [])])
+def test_the_end_of_an_earlier_run_covers_no_checkpoint_of_a_later_one(ended, asked) -> None:
+    """The cluster of the first run shows it for long; no cluster shows the second one."""
+    own = a_directory(1, flags=DELETED, stored=0.9)
+    over = a_job(alive=False, status="CANCELED", ended_at=day(ended))
+    assert missed(seen(1, OTHER, own), seen(2, OTHER, jobs=(over,))) == asked
+
+
 def test_a_second_run_subsumes_no_checkpoint_of_the_first() -> None:
     """It began empty, and its ids pass those of what the first one left."""
     left = a_directory(9)
