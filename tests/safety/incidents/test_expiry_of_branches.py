@@ -684,7 +684,8 @@ def test_r40_the_end_of_an_earlier_run_orders_nothing_for_what_was_stored_since(
 ENDS = {"shown": (25, False), "remembered": (25, True), "control": (9, False)}
 
 
-@pytest.mark.answered_by("changes_since_ends", not_for=["control"])
+@pytest.mark.answered_by("changes_since_ends", not_for=["remembered", "control"])
+@pytest.mark.answered_by("times_of_ends", not_for=["shown", "control"])
 @pytest.mark.parametrize("end", ENDS)
 def test_r40_an_end_that_a_cluster_shows_for_weeks_orders_nothing_for_a_later_run(
     jobs, end
