@@ -21,7 +21,7 @@ def unknown(on_s3: S3Story, monkeypatch) -> S3Story:
     return on_s3
 
 
-def configured(story: S3Story, tmp_path: Path, url: str, **more: object) -> Path:
+def configured(story: S3Story, tmp_path: Path, url: str | None = None, **more: object) -> Path:
     options = {"endpoint_url": url, "key": S3_KEYS[0], "secret": S3_KEYS[1], **more}
     root = {
         "root": story.root,
@@ -71,3 +71,21 @@ def test_doctor_shows_no_value_of_an_option(
     found = {each["check"]: each["health"] for each in json.loads(ran.out)}
     assert found["list"] == found["read"] == "good"
     assert S3_KEYS[1] not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("option", ["endpoint_url", "client_kwargs"])
+def test_the_store_of_a_bucket_is_the_one_that_its_options_lead_to(
+    unknown: S3Story, s3_server: str, tmp_path: Path, option: str
+) -> None:
+    """Not the environment's: a bucket of AWS's counted as searched by one of its name elsewhere."""
+    stated = s3_server if option == "endpoint_url" else {"endpoint_url": s3_server}
+    config = configured(unknown, tmp_path, **{option: stated})
+    content, flinks = yaml.safe_load(config.read_text()), tmp_path / "flink-conf.yaml"
+    content["discovery"] = {"files": [str(flinks)], "state": str(tmp_path / "state")}
+    config.write_text(yaml.safe_dump(content))
+    for endpoint, said in ((s3_server, []), ("https://s3.eu-west-1.amazonaws.com", ["S3 store"])):
+        flinks.write_text(f"state.checkpoints.dir: {unknown.root}\ns3.endpoint: {endpoint}\n")
+        ran = run("discover", "--config", config, "--output", "json")
+        unclear = [each["why"] for each in ran.json["not_understood"]]
+        assert len(unclear) == len(said), unclear
+        assert all(word in why for word, why in zip(said, unclear, strict=True))

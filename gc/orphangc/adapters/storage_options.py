@@ -25,3 +25,17 @@ def use_storage_options(stated: Mapping[Location, Mapping[str, Any]]) -> None:
 def storage_options(location: Location) -> Mapping[str, Any]:
     """Return the options of the bucket or container of a location."""
     return _stated.get(location.top, _NONE)
+
+
+def endpoint_of(location: Location) -> str:
+    """Return the endpoint that the options of an S3 bucket state, "" if they state none.
+
+    Source: s3fs, whose own option stands before that of the client.
+    """
+    options = storage_options(location)
+    return str(options.get("endpoint_url") or _of_client(options).get("endpoint_url") or "")
+
+
+def _of_client(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = options.get("client_kwargs")
+    return found if isinstance(found, Mapping) else _NONE

@@ -16,6 +16,7 @@ from flinkstate.files.paths import resolved
 from flinkstate.places.locations import canonical, parse_alias
 from orphangc.adapters.flink.flink_rest import FlinkRest
 from orphangc.adapters.open import open_state_files
+from orphangc.adapters.storage_options import endpoint_of
 from orphangc.app.config.configuration import Configuration, DiscoverySettings
 from orphangc.app.config.load import load_configuration, with_world
 from orphangc.app.wiring.compose import REST_TIMEOUT
@@ -170,10 +171,15 @@ def _reading(configuration: Configuration) -> Reading:
     settings = configuration.discovery
     texts = (*settings.alias, *(a for each in configuration.storage_roots for a in each.alias))
     here = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "")
-    hosts = {host_of(each) for each in (here, *settings.s3_endpoints) if each}
+    stated = ((e.location.authority, endpoint_of(e.location)) for e in configuration.storage_roots)
+
+    def hosts(endpoint: str) -> frozenset[str]:
+        return frozenset(host_of(each) for each in (endpoint, *settings.s3_endpoints) if each)
+
     return Reading(
         aliases=tuple(parse_alias(each) for each in dict.fromkeys(texts)),
-        endpoints=frozenset(hosts),
+        endpoints=hosts(here),
+        stores={bucket: hosts(endpoint) for bucket, endpoint in stated if endpoint},
         rest=settings.rest,
     )
 

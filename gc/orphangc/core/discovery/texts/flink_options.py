@@ -161,11 +161,13 @@ class Reading:
         is_local_here: Whether a local path is one of this machine: true of its own files, and not
             of a pod's.
         endpoints: Hosts of the S3 store that this process reaches; empty for AWS's own.
+        stores: The same for each bucket that has options of its own.
     """
 
     aliases: Sequence[Alias] = ()
     is_local_here: bool = False
     endpoints: frozenset[str] = frozenset()
+    stores: Mapping[str, frozenset[str]] = field(default_factory=dict)
     rest: str = "{scheme}://{name}-rest.{namespace}:{port}"
     options: Options = field(default_factory=dict)
 
@@ -358,7 +360,8 @@ def _problem(value: str, place: Location, reading: Reading) -> str | None:
 
 
 def _other_store(place: Location, reading: Reading) -> str | None:
-    others = (each for each in _endpoints(place, reading) if not _is_same_store(each, reading))
+    known = reading.stores.get(place.authority, reading.endpoints)
+    others = (each for each in _endpoints(place, reading) if not _is_same_store(each, known))
     endpoint = next(others, None)
     if endpoint is None:
         return None
@@ -386,8 +389,8 @@ def _endpoints(place: Location, reading: Reading) -> Iterator[str]:
             yield from values
 
 
-def _is_same_store(endpoint: str, reading: Reading) -> bool:
-    host, known = host_of(endpoint), reading.endpoints
+def _is_same_store(endpoint: str, known: frozenset[str]) -> bool:
+    host = host_of(endpoint)
     return host in known or (not known and host.partition(":")[0].endswith(".amazonaws.com"))
 
 
