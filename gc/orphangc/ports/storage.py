@@ -210,7 +210,8 @@ class Storage(ABC):
         that the marker was gone before, and an object has the key.
 
         Args:
-            markers: Keys, and what ``DeletionResult.version_id`` said of their deletion.
+            markers: Keys, and what ``DeletionResult.version_id`` said of their deletion, or the
+                ETags of what was deleted.
             is_dry: Whether nothing is removed; ``DELETED`` means that the marker is there.
 
         Raises:
