@@ -64,7 +64,6 @@ class Watch(threading.Thread):
         self.over = threading.Event()
 
     def run(self) -> None:
-        """Note until it is over."""
         while not self.over.wait(0.1):
             self.seen.append((time.perf_counter(), self.synth.stats().get("keys_gone", 0)))
 
@@ -80,7 +79,6 @@ class Watch(threading.Thread):
 
 
 def main() -> None:
-    """Measure once."""
     numbers = [int(arg) for arg in sys.argv[1:] if "=" not in arg]
     keys, rate = (*numbers, *(300_000, 3_200)[len(numbers) :])
     controls = dict(arg.split("=") for arg in sys.argv[1:] if "=" in arg)

@@ -103,7 +103,6 @@ class Bench:
         return time.perf_counter(), records, done, *map(cpu_seconds, pids)
 
     def result(self, before: tuple[float, float, int, float, float]) -> Run:
-        """Return what happened since."""
         passed, records, done, job, task = (b - a for a, b in zip(before, self.now(), strict=True))
         times = self.flink.checkpoints(self.job)["summary"]["end_to_end_duration"]
         if self._exports and not list(self._registry.glob(f"{self.job}/snapshots/*")):

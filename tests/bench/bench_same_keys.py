@@ -24,14 +24,12 @@ _SHOWN = 4
 
 
 def our_keys(synth: Synth) -> Counter[str]:
-    """Return the keys that our listing shows, whole."""
     os.environ |= synth.environment
     batches = open_storage(synth.uri).objects()
     return Counter(f"{ROOT}/{key}" for batch in batches for key in batch["key"].to_pylist())
 
 
 def their_keys(tools: Path, name: str, synth: Synth) -> Counter[str]:
-    """Return the keys that another client shows."""
     command = [tools / "bin" / "python", _CLIENTS, f"{name}-keys", BUCKET, f"{ROOT}/"]
     done = subprocess.run(
         command, env={**os.environ, **synth.environment}, check=True, capture_output=True

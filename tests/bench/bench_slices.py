@@ -39,8 +39,6 @@ ROWS = 10_000
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a listing."""
-
     first: int  # number of its first key
     weight: int = ROWS
 

@@ -63,7 +63,6 @@ def cpu_seconds(place: Path) -> float:
 
 
 def peak_mib(place: Path) -> float:
-    """Return the peak memory of a process."""
     words = (place / "status").read_text().partition("VmHWM:")[2].split()
     return int(words[0]) / 1024 if words else 0.0  # one that has ended and is not waited for
 
@@ -170,7 +169,6 @@ COLUMNS = (
 
 
 def row(keys: int, name: str, found: dict[str, float]) -> str:
-    """Return a line of the table."""
     cpu = [found[f"cpu_{kind}"] / keys * 1e6 for kind in KINDS]
     cells = [
         *(f"{keys:,}", name, f"{found['ready']:.1f}", f"{found['ready_cpu']:.1f}"),

@@ -22,7 +22,6 @@ def obstore_arrow(bucket: str, prefix: str) -> int:
 
 
 def s3fs_find(bucket: str, prefix: str) -> int:
-    """Count what ``find`` returns with details."""
     import s3fs  # noqa: PLC0415
 
     files = s3fs.S3FileSystem(use_listings_cache=False)
@@ -30,7 +29,6 @@ def s3fs_find(bucket: str, prefix: str) -> int:
 
 
 def boto3_pages(bucket: str, prefix: str) -> int:
-    """Count what the paginator yields."""
     import boto3  # noqa: PLC0415
 
     pages = (

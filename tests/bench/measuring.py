@@ -67,7 +67,6 @@ def _sample(pid: int, peaks: list[float], over: threading.Event) -> None:
 
 
 def _tree(pid: int) -> list[int]:
-    """Return a process and all its descendants."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -74,7 +74,6 @@ class Story:
     lost_by_flink: int = 0
 
     def begin(self, jobs: int) -> None:
-        """Start the jobs."""
         for number in range(jobs):
             with_ids = number % 2 == 0 and not self.is_plain
             self.jobs[self._submit(with_ids=with_ids)] = with_ids
@@ -82,7 +81,6 @@ class Story:
             self.bed.cluster.wait_for_checkpoints(job, 2)
 
     def completed(self) -> int:
-        """Return how many checkpoints have completed in all jobs, by Flink's count."""
         return self.finished + sum(map(self._count, self.jobs))
 
     def go_on(self, checkpoints: int, end: float) -> None:
@@ -285,7 +283,6 @@ def _print(mode: str, tally: Tally) -> None:
 
 
 def main() -> None:
-    """Soak one version."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--version", default="1.20.5")
     parser.add_argument("--checkpoints", type=int, default=2000)

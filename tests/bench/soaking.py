@@ -48,22 +48,18 @@ class Places:
 
     @property
     def checkpoints(self) -> Path:
-        """Return the file that the watcher writes."""
         return self.work / "checkpoints.jsonl"
 
     @property
     def cycles(self) -> Path:
-        """Return the file that the planner writes."""
         return self.work / "cycles.jsonl"
 
     @property
     def ended(self) -> list[str]:
-        """Return the jobs that are over."""
         file = self.work / "ended"
         return file.read_text().split() if file.is_file() else []
 
     def end(self, job: str) -> None:
-        """Say that a job is over."""
         said = self.work / "ended.new"
         said.write_text("\n".join([*self.ended, job]))
         said.rename(self.work / "ended")

@@ -14,7 +14,6 @@ MIB = 1 << 20
 
 
 def _input(value: float, meaning: str, source: str) -> float:
-    """Return a field of the table of inputs."""
     found: float = field(default=value, metadata={"meaning": meaning, "source": source})
     return found
 
@@ -145,7 +144,6 @@ def spelled(seconds: float) -> str:
 
 
 def row(keys: int, executors: int, inputs: Inputs) -> str:
-    """Return a line of the table."""
     found = cost_of(keys, executors, inputs)
     seconds = (found.cores_s, found.latency_s, found.prefix_s, found.slices_s, found.driver_s)
     cells = (
@@ -158,7 +156,6 @@ def row(keys: int, executors: int, inputs: Inputs) -> str:
 
 
 def table(inputs: Inputs) -> str:
-    """Return the table."""
     head = (f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS))
     return "\n".join((*head, *(row(*case, inputs) for case in CASES)))
 
@@ -167,7 +164,6 @@ _ROW = "| {meaning} | {value:,} | {source} |"
 
 
 def inputs_table(inputs: Inputs) -> str:
-    """Return the table of the inputs."""
     rows = (
         _ROW.format(value=getattr(inputs, each.name), **each.metadata) for each in fields(inputs)
     )

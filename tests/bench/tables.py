@@ -59,7 +59,6 @@ def slope(samples: Sequence[Sample], client: str, value: Callable[[Sample], floa
 
 
 def names_of(samples: Iterable[Sample]) -> list[str]:
-    """Return the clients in the order of their appearance."""
     return list(dict.fromkeys(each.client for each in samples))
 
 
@@ -175,7 +174,6 @@ def cost_table(samples: Sequence[Sample]) -> list[str]:
 
 
 def report(samples: Sequence[Sample], pairs: Sequence[tuple[Sample, Sample]]) -> str:
-    """Return everything as Markdown."""
     head = (
         f"{platform.machine()}, Python {platform.python_version()}; median (least-most) of"
         f" {len(of(samples, PLAN, samples[0].keys))} rounds."

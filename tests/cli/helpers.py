@@ -97,7 +97,6 @@ def _own_signals() -> Iterator[None]:
 
 
 def run_process(*args: object) -> Ran:
-    """Run the command line as a process of its own."""
     command = [sys.executable, "-m", "orphangc", *map(str, args)]
     done = finished(command, stdin=subprocess.DEVNULL)
     return Ran(done.returncode, done.stdout, done.stderr)
@@ -148,13 +147,10 @@ def write(path: Path, data: bytes, age: timedelta) -> Path:
 
 @dataclass(frozen=True)
 class Job:
-    """One job directory."""
-
     id: str
     folder: Path
 
     def shared(self, name: str | None = None, *, age: timedelta = 30 * DAY) -> Path:
-        """Write a file of shared state."""
         chosen = name or str(uuid.uuid4())
         return write(self.folder / "shared" / chosen, f"state {chosen}".encode(), age)
 
@@ -184,7 +180,6 @@ class Bed:
     state: Path = field(init=False)
 
     def __post_init__(self) -> None:
-        """Choose the places."""
         self.root = self.folder / "checkpoints"
         self.state = self.folder / "state"
 
@@ -194,7 +189,6 @@ class Bed:
         return Job(job_id, (below or self.root) / job_id)
 
     def plan(self, *options: object) -> Planned:
-        """Plan into a new folder."""
         self.plans += 1
         out = self.folder / f"plan-{self.plans}"
         ran = run("plan", self.root, "--state", self.state, "--out", out, *self.options, *options)
@@ -204,7 +198,6 @@ class Bed:
         return run("sweep", plan.path, *options)
 
     def cycle(self, *options: object, delete: bool = True) -> tuple[Planned, Ran]:
-        """Plan and sweep."""
         plan = self.plan(*options)
         assert plan.ran.code == 0, plan.ran.err
         return plan, self.sweep(plan, *(["--delete"] if delete else []))
@@ -219,40 +212,32 @@ class Planned:
 
     @property
     def document(self) -> dict[str, Any]:
-        """Return ``plan.json``."""
         return json.loads((self.path / "plan.json").read_text())
 
     @property
     def rows(self) -> dict[str, dict[str, Any]]:
-        """Return the verdicts by key."""
         rows = pq.read_table(self.path / "verdicts").to_pylist()
         return {row["key"]: row for row in rows}
 
     def verdict(self, file: Path) -> tuple[str, str]:
-        """Return action and reason of a file below the storage root."""
         key = str(file.relative_to(self.document["root"]))
         return self.rows[key]["action"], self.rows[key]["reason"]
 
     def job(self, job: Job) -> dict[str, Any]:
-        """Return what the plan says of a job."""
         return next(each for each in self.document["jobs"] if each["job_id"] == job.id)
 
     def refusal(self, job: Job) -> str | None:
-        """Return the guard that voided a job."""
         refused = self.job(job)["refused"]
         return None if refused is None else refused["guard"]
 
     def blocks(self, job: Job) -> list[str]:
-        """Return the unmet conditions of a job."""
         return [each["condition"] for each in self.job(job)["blocked"]]
 
     def removals(self) -> set[str]:
-        """Return the keys that are to be tombstoned or deleted."""
         return {key for key, row in self.rows.items() if row["action"] in {"tombstone", "delete"}}
 
 
 def outcomes(plan: Planned) -> dict[str, str]:
-    """Return what became of each key that a swept plan asked for."""
     rows = pq.read_table(plan.path / "outcomes.parquet").to_pylist()
     return {row["key"]: row["outcome"] for row in rows}
 

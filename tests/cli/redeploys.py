@@ -63,7 +63,6 @@ class Redeploys:
 
     @property
     def running(self) -> Job:
-        """Return the newest job."""
         return self.jobs[-1]
 
     @property
@@ -81,11 +80,9 @@ class Redeploys:
         return flink(self.running, completed=newest, restored=origin, **changes)
 
     def expire(self, *options: object) -> Ran:
-        """Run ``expire``."""
         return run("expire", *self.options, *options)
 
     def folder_of(self, name: str) -> Path:
-        """Return the folder of a checkpoint: ``0/6`` is the newest one of the oldest job."""
         number, _, checkpoint = name.partition("/")
         return self.jobs[int(number)].folder / f"chk-{10 * int(number) + int(checkpoint)}"
 

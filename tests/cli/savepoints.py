@@ -50,17 +50,14 @@ class Savepoints:
         return [f"{each['reason']}: {each['why']}" for each in own]
 
     def restorable(self, ran: Ran) -> set[bool | None]:
-        """Return whether the savepoints of the oldest job are said to be restorable."""
         lineages = (ran.json.get("expiry") or ran.json)["lineages"]
         found = [e for part in lineages for e in part["checkpoints"]]
         return {e["is_restorable"] for e in found if e["checkpoint_id"] in {2, 3, 4}}
 
     @property
     def complete(self) -> list[bool]:
-        """Return which savepoints have a ``_metadata``."""
         return [(folder / "_metadata").exists() for folder in self.folders]
 
     @property
     def files(self) -> list[int]:
-        """Return how many files of state each savepoint has."""
         return [len([*folder.glob("0*")]) for folder in self.folders]

@@ -70,21 +70,17 @@ def settings_of(story: Story, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Configured:
-    """A configuration file."""
-
     folder: Path  # holds it, and the plans
     content: dict[str, Any] = field(default_factory=dict)  # what it says
 
     @classmethod
     def of(cls, story: Story, *roots: dict[str, Any], **more: Any) -> Configured:
-        """Return that of a story's storage root, and others."""
         folder = story.bed.folder
         content = {"mode": "delete", "plans": str(folder / "plans"), "http": {"port": 0}}
         return cls(folder, content | {"storage_roots": roots or (settings_of(story),)} | more)
 
     @property
     def path(self) -> Path:
-        """Write the file."""
         path = self.folder / "orphangc.yaml"
         content = json.loads(json.dumps(self.content))
         path.write_text(yaml.safe_dump(content))
@@ -101,19 +97,16 @@ class Configured:
 
 
 def events(err: str, name: str) -> list[dict[str, Any]]:
-    """Return the log lines of one event."""
     whole = (line for line in err.splitlines(keepends=True) if line.endswith("\n"))
     lines = [json.loads(line) for line in whole if line.startswith("{")]
     return [line for line in lines if line["event"] == name]
 
 
 def swept(record: dict[str, Any]) -> dict[str, int]:
-    """Return how many objects a record says were swept, by action and outcome."""
     return {f"{each['action']}/{each['outcome']}": each["objects"] for each in record["swept"]}
 
 
 def results(record: dict[str, Any]) -> dict[str, str]:
-    """Return how each phase of a record ended."""
     return {each["phase"]: each["result"] for each in record["phases"]}
 
 
@@ -166,7 +159,6 @@ class Started:
 
     @property
     def log(self) -> str:
-        """Return its stderr so far."""
         return self.err.read_text()
 
     @property
@@ -175,7 +167,6 @@ class Started:
         return until(lambda: re.search(r'"address": "([^"]+)"', self.log))[1]
 
     def get(self, path: str) -> tuple[int, str]:
-        """Return status and body of an answer."""
         try:
             with urllib.request.urlopen(self.url + path, timeout=speed.answer()) as answer:
                 return answer.status, answer.read().decode()
@@ -184,7 +175,6 @@ class Started:
                 return err.code, err.read().decode()
 
     def metric(self, name: str, **labels: str) -> float | None:
-        """Return the value of a series."""
         for line in self.get("/metrics")[1].splitlines():
             head, _, value = line.rpartition(" ")
             if head.partition("{")[0] == name and all(
@@ -194,13 +184,11 @@ class Started:
         return None
 
     def children(self) -> list[int]:
-        """Return the pids of its child processes that run a storage root."""
         task = Path(f"/proc/{self.process.pid}/task")
         found = (_text(each).split() for each in task.glob("*/children"))
         return [int(pid) for pids in found for pid in pids if _is_run(int(pid))]
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal and return the exit code."""
         self.process.send_signal(number)
         return self.process.wait(timeout=speed.command())
 

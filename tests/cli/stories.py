@@ -22,7 +22,6 @@ class Story:
 
 
 def make_story(bed: Bed, number: int = 1, *, orphans: int = 2) -> Story:
-    """Write the job of a story."""
     job = bed.job(number)
     (job.folder / "taskowned").mkdir(parents=True)  # Flink makes it when a job starts
     live = [job.shared() for _ in range(3)]
@@ -60,7 +59,6 @@ def bed(tmp_path) -> Bed:
 
 @pytest.fixture
 def story(bed) -> Story:
-    """The ended job."""
     return make_story(bed)
 
 

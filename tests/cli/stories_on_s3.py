@@ -27,7 +27,6 @@ NO_MARGINS = (
 
 @pytest.fixture(scope="session")
 def s3_server(moto_url, quick_sessions) -> str:  # noqa: ARG001
-    """The server's URL."""
     return moto_url
 
 
@@ -61,7 +60,6 @@ class S3Story:
         return metadata(number, [*(f"s3a://{self.bucket}/checkpoints/{k}" for k in live), *more])
 
     def put(self, key: str, data: bytes) -> None:
-        """Write an object below the storage root."""
         self.client.put_object(Bucket=self.bucket, Key=f"checkpoints/{key}", Body=data)
 
     def contents(self) -> dict[str, bytes]:
@@ -89,19 +87,16 @@ class S3Story:
 
 @pytest.fixture
 def on_s3(s3_server, monkeypatch, tmp_path) -> S3Story:
-    """The story, old enough."""
     return story_in(use_s3(monkeypatch, s3_server), tmp_path)
 
 
 @pytest.fixture
 def on_radosgw(radosgw_url, monkeypatch, tmp_path) -> S3Story:
-    """The same on a real server."""
     keys = (radosgw.ACCESS_KEY, radosgw.SECRET_KEY)
     return story_in(use_s3(monkeypatch, radosgw_url, keys), tmp_path)
 
 
 def story_in(client: Any, folder: Path) -> S3Story:
-    """Return the story in a new bucket."""
     bucket = f"bucket-{uuid.uuid4().hex[:12]}"
     client.create_bucket(Bucket=bucket)
     client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})

@@ -94,7 +94,6 @@ CLOUDS = (
 
 @pytest.fixture(params=CLOUDS)
 def cloud(request, monkeypatch, tmp_path) -> Cloud:
-    """An empty storage root."""
     url = request.getfixturevalue(f"{request.param}_url")
     if request.param == "azurite":
         monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", azurite.connection_string(url))
@@ -111,7 +110,6 @@ def server() -> Iterator[GcsServer]:
 
 @pytest.fixture
 def on_gcs(server, monkeypatch, tmp_path) -> Cloud:
-    """An empty storage root on that server."""
     return use_gcs(server.url, monkeypatch, tmp_path)
 
 

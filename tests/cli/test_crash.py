@@ -19,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("kills")
 
 
 def driver(*args: object) -> subprocess.Popen[str]:
-    """Start the driver as a process of its own."""
     return subprocess.Popen(
         [sys.executable, crash_driver.__file__, *map(str, args)],
         stdout=subprocess.PIPE,

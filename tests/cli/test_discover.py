@@ -46,7 +46,6 @@ def cluster_of(job: Job, **changes: Any) -> dict[str, Reply]:
 
 
 def resource(story: Story, port: int, name: str = "orders", job: str = "", **config: str) -> dict:
-    """Return the FlinkDeployment of a story's job."""
     options = {
         "state.checkpoints.dir": f"file://{story.bed.root}",
         "rest.port": str(port),
@@ -56,7 +55,6 @@ def resource(story: Story, port: int, name: str = "orders", job: str = "", **con
 
 
 def configured(folder: Path, *roots: dict[str, Any], **more: Any) -> Path:
-    """Write a configuration whose world is discovered; return its path."""
     discovery = {
         "namespaces": ["flink"],
         "rest": "{scheme}://127.0.0.1:{port}",
@@ -78,13 +76,11 @@ def port_of(server: RestServer) -> int:
 
 
 def plans(folder: Path) -> list[dict[str, Any]]:
-    """Return the plans of all runs, oldest first."""
     found = sorted(folder.glob("plans/*/*/plan.json"), key=lambda each: each.parent.name)
     return [json.loads(each.read_text()) for each in found]
 
 
 def blocks(folder: Path) -> set[str]:
-    """Return the unmet conditions of all jobs in the newest plan."""
     return {b["condition"] for job in plans(folder)[-1]["jobs"] for b in job["blocked"]}
 
 

@@ -17,7 +17,6 @@ from support.rest_server import RestServer
 
 
 def examined(story: Story, *options: object, **settings: Any) -> Ran:
-    """Write a configuration and let the doctor look at it."""
     root = {"root": str(story.bed.root), "state": str(story.bed.state), "closed_world": True}
     config = story.bed.folder / "orphangc.yaml"
     config.write_text(yaml.safe_dump({"storage_roots": [root | settings]}))

@@ -18,12 +18,10 @@ ALL = ("--max-delete-share", "1")
 
 
 def folders(root: Path) -> set[str]:
-    """Return the keys of all folders below a storage root."""
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_dir()}
 
 
 def orphan(folder: Path) -> Path:
-    """Write a file that nothing names."""
     return write(folder / str(uuid.uuid4()), b"state", 30 * DAY)
 
 

@@ -73,7 +73,6 @@ def cluster(monkeypatch) -> None:
 
 
 def engine_of(story, *options: object) -> tuple[str, str]:
-    """Return the engine of a plan, and why it was chosen."""
     ran = run("plan", story.bed.root, "--state", story.bed.state, "--output", "json", *options)
     made = json.loads(ran.out)
     return made["engine"], made["engine_reason"]
@@ -116,7 +115,6 @@ def test_without_a_cluster_the_size_is_not_even_asked(story, tmp_path, monkeypat
 
 
 def test_the_operators_own_choice_needs_no_reason(story):
-    """It is the operator's."""
     assert engine_of(story, "--engine", "local") == ("local", "")
 
 

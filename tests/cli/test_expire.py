@@ -63,7 +63,6 @@ SHORT = ("--quarantine-period", "0", "--allow-short-margins")
 
 @pytest.fixture
 def chain(tmp_path) -> Iterator[Redeploys]:
-    """Return a chain of three jobs."""
     with ExitStack() as stack:
         yield Redeploys.made(tmp_path, stack, count=3)
 
@@ -372,7 +371,6 @@ def give_up(command: str) -> None:
 
 
 def markers(chain: Redeploys) -> list[str]:
-    """Return the checkpoints with the marker of an expiry."""
     found = chain.bed.root.glob(f"*/chk-*/{EXPIRY_MARKER}*")
     return sorted(f"{int(each.parent.parent.name[:7])}/{each.parent.name[-1]}" for each in found)
 
@@ -671,7 +669,6 @@ def test_a_crash_after_the_deletion_leaves_what_can_be_put_back(chain, monkeypat
 
 
 def journal(chain: Redeploys) -> dict[str, list[dict[str, object]]]:
-    """Return what runs have written of what they expire, by the part of the journal."""
     files = chain.bed.state.rglob("runs/*/expiry-*.jsonl")
     return {each.stem: [*map(json.loads, each.read_text().splitlines())] for each in files}
 
@@ -833,13 +830,11 @@ def crash(*_: object, **__: object) -> None:
 
 
 def expired(chain: Redeploys) -> Sequence[ExpiredCheckpoint]:
-    """Return the records of expiries in the state location."""
     place, root = canonical(str(chain.bed.state)), canonical(str(chain.bed.root))
     return read_memory(RootState(open_state_files(place), root)).memory.expired
 
 
 def copies(chain: Redeploys) -> int:
-    """Return how many copies of ``_metadata`` the state location holds."""
     return len([*chain.bed.state.rglob("expired/*.metadata")])
 
 

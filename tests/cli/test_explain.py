@@ -11,14 +11,12 @@ from support.rest_server import RestServer
 
 
 def explained(bed: Bed, path, *options) -> dict:
-    """Explain one object without a plan."""
     ran = run("explain", path, "--root", bed.root, "--state", bed.state, *options)
     assert ran.code == 0, ran.err
     return ran.json
 
 
 def verdict(document: dict) -> tuple[str, str]:
-    """Return action and reason."""
     return document["verdict"]["action"], document["verdict"]["reason"]
 
 

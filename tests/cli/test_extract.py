@@ -141,7 +141,6 @@ def checkpoint(
 
 
 def extract_made(folder: Path, out: Path, operator: str = "same") -> Ran:
-    """Extract the state of a made checkpoint."""
     return run("extract", folder, "--operator", operator, "--state", "a", "--out", out)
 
 

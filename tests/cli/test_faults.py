@@ -58,7 +58,6 @@ class Bucket:
 
     @property
     def gone(self) -> int:
-        """Return how many keys the store has deleted."""
         return int(self.synth.stats().get("keys_gone", 0))
 
     def stored(self) -> set[str]:

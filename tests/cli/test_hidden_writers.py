@@ -27,13 +27,11 @@ SET = f"state.checkpoints.dir: {DIR}"
 
 
 def pods(name: str = "red", *, labels: dict[str, str] | None = None, **container: Any) -> Any:
-    """Return a Deployment of one container."""
     spec = {"image": "ours/red:7", "args": [], **container}
     return a_plain_deployment(name, labels or {"app": name}, container=spec)
 
 
 def with_volume(document: Any, path: str, **source: Any) -> Any:
-    """Return a Deployment that mounts one volume."""
     pod = document["spec"]["template"]["spec"]
     pod["volumes"] = [{"name": "v", **source}]
     pod["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": path}]

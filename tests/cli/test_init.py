@@ -15,12 +15,10 @@ from support import speed
 
 
 def made(story: Story, *options: object) -> Ran:
-    """Make a configuration without a person."""
     return run("init", "--root", story.bed.root, "--out", story.bed.folder / "o.yaml", *options)
 
 
 def written(story: Story) -> dict:
-    """Return what stands in the file for its storage root."""
     return yaml.safe_load((story.bed.folder / "o.yaml").read_text())["storage_roots"][0]
 
 

@@ -24,7 +24,6 @@ JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
 
 
 def documents(*args: object) -> list[dict[str, Any]]:
-    """Return what jsonl prints."""
     ran = run("inspect", *args, "--output", "jsonl")
     assert ran.code == 0, ran.err
     return [json.loads(line) for line in ran.out.splitlines()]
@@ -333,7 +332,6 @@ def test_no_table_cuts_off_what_identifies_a_row() -> None:
 
 
 def test_the_page_shows_time_job_and_the_new_subtasks(tmp_path: Path) -> None:
-    """What the other forms show, too."""
     folder = tmp_path / JOB / "chk-7"
     source = golden("real/2.3.0/rocksdb+tofile/chk-7").folder / "_metadata"
     write(folder / "_metadata", source.read_bytes(), DAY)

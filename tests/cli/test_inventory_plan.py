@@ -102,7 +102,6 @@ def inventoried(on_s3: S3Story) -> Inventoried:
 
 
 def job_of(plan: Planned) -> dict[str, Any]:
-    """Return what a plan says of the one job."""
     (job,) = plan.document["jobs"]
     return job
 

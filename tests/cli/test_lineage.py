@@ -34,7 +34,6 @@ AT_ONCE_ENDED = ("--ended-for", "0")
 
 @pytest.fixture
 def chain(tmp_path) -> Iterator[Redeploys]:
-    """Return a chain of four jobs."""
     with ExitStack() as stack:
         yield Redeploys.made(tmp_path, stack)
 

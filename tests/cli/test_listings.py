@@ -24,7 +24,6 @@ WITHOUT_MARGINS = {"quarantine_period": "0", "allow_short_margins": True}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Synth]:
-    """A bucket with a thousand orphans."""
     with synth_server(keys=KEYS, live=LIVE) as server:
         yield server
 
@@ -44,7 +43,6 @@ def listings(bucket: Synth) -> tuple[int, int]:
 
 
 def counted(bucket: Synth, *arguments: object) -> tuple[Ran, int, int]:
-    """Return what a command did, and its listings."""
     before = listings(bucket)
     ran = run(*arguments)
     assert ran.code == 0, ran.err

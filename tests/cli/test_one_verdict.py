@@ -25,7 +25,6 @@ def two_roots(story: Story, **more: object) -> Configured:
 
 
 def said_by_doctor(configured: Configured) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return health and message of each finding, by storage root and check."""
     ran = run("doctor", "--config", configured.path, "--output", "json")
     return {(e["root"], e["check"]): (e["health"], e["message"]) for e in ran.json}
 
@@ -228,7 +227,6 @@ def test_an_endpoint_without_scheme_is_one_line(tmp_path, monkeypatch) -> None:
     [("ended_job", "storage_roots[]"), ("port", "http"), ("closed_world", "storage_roots[]")],
 )
 def test_a_key_at_the_wrong_level_says_where_it_belongs(story, key, where) -> None:
-    """It is not unknown."""
     ran = Configured.of(story, **{key: ["all"]}).run()
     assert (ran.code, len(ran.complaints)) == (2, 1)
     assert where in ran.complaints[0]

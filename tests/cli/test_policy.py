@@ -10,7 +10,6 @@ JOB = f"{1:032x}"
 
 
 def allowed(document, action: str) -> set[str]:
-    """Return the resources that an action is allowed on."""
     return {
         resource.removeprefix("arn:aws:s3:::")
         for each in document["Statement"]

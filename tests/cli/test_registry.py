@@ -20,7 +20,6 @@ from support.rest_server import RestServer
 
 
 def exported(story: Story, name: str = "snapshot.jsonl", *options: object) -> Path:
-    """Export a snapshot of the story's job."""
     out = story.bed.folder / name
     ran = run("registry", "export", story.bed.root, "--job", story.job.id, "--out", out, *options)
     assert ran.code == 0, ran.err

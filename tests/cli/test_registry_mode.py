@@ -54,11 +54,9 @@ class Mode4:
         return self.story.bed
 
     def plan(self, *options: object) -> Planned:
-        """Plan in registry mode."""
         return self.bed.plan(*MODE, "--registry", self.exporter.folder, *options)
 
     def refused(self) -> str:
-        """Return why the registry voids the job."""
         plan = self.plan()
         assert plan.refusal(self.story.job) == "registry"
         assert not plan.removals()

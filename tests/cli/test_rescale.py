@@ -24,7 +24,6 @@ def rescaled(parallelism: int) -> dict[str, Any]:
 
 
 def count(state: dict[str, Any]) -> int:
-    """Return the number of partitions that a subtask is given."""
     return state["partitions"] if state["offsets"] is None else len(state["offsets"])
 
 

@@ -64,7 +64,6 @@ def interrupted(s3: Synth, arguments: tuple[object, ...], out: Path, number: int
 
 
 def events(ran: Ran) -> dict[str, dict]:
-    """Return what was logged, by event."""
     lines = [json.loads(line) for line in ran.err.splitlines() if line.startswith("{")]
     return {line["event"]: line for line in lines}
 
@@ -110,7 +109,6 @@ def test_a_listing_of_another_storage_is_not_gone_on_with(s3, plan, tmp_path, mo
 
 @pytest.mark.ci
 def test_what_an_interrupted_plan_left_is_nothing_to_sweep(s3, plan, tmp_path) -> None:
-    """There is no plan yet."""
     out = tmp_path / "plan"
     assert interrupted(s3, plan(out), out, signal.SIGKILL) == -9
     assert run_process("sweep", out).code == 2

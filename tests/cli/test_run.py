@@ -563,7 +563,6 @@ class Due:
 
     @property
     def left(self) -> list[bool]:
-        """Return which of the orphans are stored."""
         return [path.exists() for path in self.story.orphans]
 
 

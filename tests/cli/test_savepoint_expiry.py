@@ -35,7 +35,6 @@ def test_they_go_in_two_steps_and_come_back_before_the_second(savepoints) -> Non
 
 
 def markers(savepoints: Savepoints) -> int:
-    """Return the number of markers of expiries beside savepoints."""
     return len([*savepoints.root.glob(f"*/{EXPIRY_MARKER}*")])
 
 

@@ -21,17 +21,14 @@ class Savepoints:
     whole: Path  # savepoint that is whole
 
     def plan(self, *options: object):
-        """Plan with the folder of savepoints as an extra root."""
         return self.story.bed.plan("--extra-roots", self.folder, *options)
 
     def action(self, plan, path: Path | None = None) -> str:
-        """Return what a plan intends for a file."""
         return plan.rows[str((path or self.left).relative_to(self.story.bed.root))]["action"]
 
 
 @pytest.fixture
 def savepoints(story: Story) -> Savepoints:
-    """Savepoints below the storage root."""
     folder = story.bed.root / "savepoints"
     whole = folder / "savepoint-aaaaaa-0123456789ab"
     named = [write(whole / str(uuid.uuid4()), b"state", 30 * DAY) for _ in range(4)]

@@ -44,12 +44,10 @@ def retained(story: Story, folder: str) -> Path:
 
 
 def key_of(story: Story, file: Path) -> str:
-    """Return the key of a file of the storage root."""
     return str(file.relative_to(story.bed.root))
 
 
 def blocked(plan: Planned) -> set[str]:
-    """Return what blocks every job of a plan."""
     jobs = [{each["condition"] for each in job["blocked"]} for job in plan.document["jobs"]]
     return set.intersection(*jobs)
 
@@ -205,7 +203,6 @@ def test_a_link_to_a_file_and_a_stated_link_block_nothing(story) -> None:
 
 
 def test_a_folder_that_a_mount_hides_blocks_until_it_is_named(story, tmp_path, monkeypatch) -> None:
-    """What is mounted there is searched all the same."""
     table = tmp_path / "mountinfo"
     monkeypatch.setattr(mounts, "TABLE", table)
     volume, red = story.bed.folder, retained(story, f"red/{B}/chk-3").parents[2]
@@ -561,7 +558,6 @@ def test_a_storage_that_a_pin_and_a_checkpoint_name_is_remembered(on_s3) -> None
 
 
 def blocks(plan: Planned) -> dict[str, str]:
-    """Return the messages of the unmet conditions of all jobs."""
     return {
         each["condition"]: each["message"]
         for job in plan.document["jobs"]

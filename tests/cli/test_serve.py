@@ -35,7 +35,6 @@ def deleted(story: Story) -> Counter[str]:
 
 
 def is_locked(story: Story) -> bool:
-    """Return whether the lock is held."""
     return any(b"token" in path.read_bytes() for path in story.bed.state.glob("*/lock/*.json"))
 
 

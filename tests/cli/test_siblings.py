@@ -33,7 +33,6 @@ def reads(monkeypatch) -> Counter[str]:
 
 
 def folders(story: Story) -> list[Path]:
-    """Return the storage roots, that of the story first."""
     return [story.bed.root, *(story.bed.folder / f"root-{n}" for n in range(2, ROOTS + 1))]
 
 
@@ -118,7 +117,6 @@ def absent(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_no_scheme(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a storage root that no adapter opens."""
     return {**settings, "root": "gopher://bucket/checkpoints"}
 
 

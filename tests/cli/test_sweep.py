@@ -52,12 +52,10 @@ def state_files(bed: Bed, pattern: str) -> list[Path]:
 
 
 def remembered(bed: Bed) -> dict[str, Any]:
-    """Return everything in the state location but the lock."""
     return {name: each for name, each in contents(bed.state).items() if "/lock" not in name}
 
 
 def holders(bed: Bed) -> list[str]:
-    """Return the held lock files."""
     return [str(file) for file in state_files(bed, "lock/*.json") if b"token" in file.read_bytes()]
 
 
@@ -506,7 +504,6 @@ def test_every_run_renews_a_halt(revived) -> None:
 
 @pytest.fixture
 def running(tmp_path):
-    """The story of a job that Flink shows running."""
     story = make_story(Bed(tmp_path, ("--closed-world", *AT_ONCE)))
     with RestServer(flink(story.job, completed=8)) as server:
         story.bed.options += ("--flink-rest", server.url)
@@ -653,7 +650,6 @@ def test_a_limit_of_deletions_is_kept(story) -> None:
 
 
 def lock_file(bed: Bed, **holder: Any) -> Path:
-    """Write the lock of another run."""
     (folder,) = bed.state.iterdir()
     fields = {"token": "t", "host": "elsewhere", "pid": 1, "started": "x"} | holder
     return write(folder / "lock" / "000000000001.json", json.dumps(fields).encode(), timedelta(0))

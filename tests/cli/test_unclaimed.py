@@ -73,7 +73,6 @@ def without_state(path: Path, name: str) -> Path:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Return every file below a folder."""
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

@@ -119,7 +119,6 @@ def test_what_went_by_a_request_whose_answer_was_lost_comes_back_too(
 
 
 def test_a_sweep_that_deleted_nothing_has_nothing_to_bring_back(on_s3: S3Story) -> None:
-    """Tombstones are no deletions."""
     plan = on_s3.plan()
     on_s3.sweep(plan)
     ran = run("undelete", plan.path)

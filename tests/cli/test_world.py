@@ -13,14 +13,12 @@ KEYS = {"storages", "places", "outside", "clusters", "changed", "closed_world"}
 
 
 def world(story: Story, *options: object) -> dict:
-    """Return the world of a story's storage root as JSON."""
     ran = run("world", story.bed.root, "--state", story.bed.state, *options, "--output", "json")
     assert ran.code == 0, ran.err
     return ran.json
 
 
 def config_of(bed, *roots: Path, **settings: object) -> Path:
-    """Write a configuration of several storage roots."""
     path = bed.folder / "orphangc.yaml"
     places = [{"root": str(each), "state": str(bed.state), **settings} for each in roots]
     path.write_text(yaml.safe_dump({"storage_roots": places}))
@@ -179,7 +177,6 @@ def test_without_a_storage_root_nothing_is_guessed(bed) -> None:
 
 
 def findings(bed, *roots: Path, **settings: object) -> dict[str, str]:
-    """Return the doctor's message of each check of the first storage root."""
     ran = run("doctor", "--config", config_of(bed, *roots, **settings), "--output", "json")
     own = [each for each in ran.json if each["root"] == str(roots[0])]
     return {each["check"]: each["message"] for each in own}

@@ -73,7 +73,6 @@ def clean_environment(monkeypatch, tmp_path, quick_sessions) -> None:  # noqa: A
 
 
 def use(monkeypatch, url: str, access_key: str, secret_key: str) -> None:
-    """Name an endpoint and keys in the environment, as an operator does."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", access_key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret_key)
@@ -98,7 +97,6 @@ def reach(kind: str, request, monkeypatch) -> tuple[str, ...] | None:
 
 
 def make_place(kind: str, folder: Path, server: tuple[str, ...] | None):
-    """Return a new empty place of a kind."""
     match kind:
         case "local":
             place = FolderPlace(folder)
@@ -123,7 +121,6 @@ def place(request, monkeypatch, tmp_path):
 
 @pytest.fixture(params=S3)
 def s3_place(request, monkeypatch, tmp_path):
-    """A place in S3."""
     return make_place(request.param, tmp_path, reach(request.param, request, monkeypatch))
 
 

@@ -35,7 +35,6 @@ FILLED = sorted(
 
 
 def rows(storage, prefix: str = "") -> list[dict]:
-    """Return a listing as dictionaries."""
     return [row for batch in storage.objects(prefix) for row in batch.to_pylist()]
 
 
@@ -45,7 +44,6 @@ def listed(storage, prefix: str = "") -> list[str]:
 
 
 def facts(storage, key: str):
-    """Return the facts of one object that is there."""
     (found,) = storage.stat([key])
     assert found is not None
     return found

@@ -43,19 +43,16 @@ def template(helm: Path, values: Manifest | str, *more: str) -> subprocess.Compl
 
 @functools.cache
 def case_text(helm: Path, case: str) -> str:
-    """Return what a case of ``ci/`` renders to."""
     done = template(helm, case)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def manifests(text: str) -> list[Manifest]:
-    """Return the objects of a rendering."""
     return [each for each in yaml.safe_load_all(text) if each is not None]
 
 
 def rendered(helm: Path, values: Manifest | str, *more: str) -> list[Manifest]:
-    """Return the objects that a case or values render to."""
     if isinstance(values, str) and not more:
         return manifests(case_text(helm, values))
     done = template(helm, values, *more)

@@ -27,19 +27,16 @@ def required(resource: str, fetch: Callable[[], Path]) -> Path:
 
 @pytest.fixture(scope="session")
 def helm3() -> Path:
-    """The helm binary of the older line."""
     return required("helm", lambda: tools.helm("3.17.3"))
 
 
 @pytest.fixture(scope="session")
 def helm4() -> Path:
-    """The helm binary of the newer line."""
     return required("helm", lambda: tools.helm("4.1.4"))
 
 
 @pytest.fixture(scope="session", params=["3.17.3", "4.1.4"], ids=["helm3", "helm4"])
 def helm(request: pytest.FixtureRequest) -> Path:
-    """Each helm binary in turn."""
     return required("helm", lambda: tools.helm(request.param))
 
 

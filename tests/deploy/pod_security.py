@@ -24,7 +24,6 @@ SECCOMP_TYPES = {"RuntimeDefault", "Localhost"}
 
 
 def problems_of(pod: Part) -> list[str]:
-    """Return every rule that a pod breaks."""
     spec = pod["spec"]
     context = spec.get("securityContext", {})
     found = [*_of_pod(spec, context), *_of_context("pod", context)]

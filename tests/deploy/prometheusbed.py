@@ -94,7 +94,6 @@ class Prometheus:
         self._stop()
 
     def firing(self) -> set[tuple[str, str]]:
-        """Return each alert that fires now, with its storage root."""
         alerts = self._get("/api/v1/alerts")["alerts"]
         return {
             (each["labels"]["alertname"], each["labels"].get("root", ""))

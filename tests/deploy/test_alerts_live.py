@@ -26,7 +26,6 @@ def metrics() -> Metrics:
 
 @pytest.fixture
 def server(metrics, prometheus, jsonnet, tmp_path) -> Iterator[Prometheus]:
-    """Prometheus, scraping the registry."""
     rules = hurried_rules(jsonnet, tmp_path / "rules.yaml", {"slackSeconds": 0})
     httpd, thread = start_http_server(0, addr="127.0.0.1", registry=metrics.registry)
     target = f"127.0.0.1:{httpd.server_port}"

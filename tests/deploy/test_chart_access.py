@@ -33,7 +33,6 @@ DISCOVERY = [
 
 
 def rules(role) -> list:
-    """Return the rules of a role, the order of resources put aside."""
     return [{**each, "resources": sorted(each["resources"])} for each in role["rules"]]
 
 

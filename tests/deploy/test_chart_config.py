@@ -29,7 +29,6 @@ def configuration(helm, tmp_path, values) -> Configuration:
 
 
 def the_config_map(objects):
-    """Return the ConfigMap that the collector mounts."""
     [volume] = [v for v in collector(objects)["spec"]["volumes"] if v["name"] == "config"]
     name = volume["configMap"]["name"]
     [found] = [m for m in objects if m["kind"] == "ConfigMap" and m["metadata"]["name"] == name]

@@ -15,7 +15,6 @@ ALERTS = [rule["alert"] for group in RULES["groups"] for rule in group["rules"] 
 
 
 def alerts_of(objects) -> list[str]:
-    """Return the names of the alerts of a rendering."""
     groups = the(objects, "PrometheusRule")["spec"]["groups"]
     return [rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule]
 

@@ -56,7 +56,6 @@ print(next(line for line in open("/proc/self/status") if line.startswith("CapEff
 
 @pytest.fixture(scope="module")
 def engine() -> ContainerEngine:
-    """The engine, with the slim image built."""
     engine = required("image", container_engine)
     engine.build("slim", IMAGE)
     return engine
@@ -79,7 +78,6 @@ def storage(tmp_path_factory) -> Path:
 
 
 def mounts(storage: Path) -> tuple[str, ...]:
-    """Return options that mount the storage and the configuration."""
     return (
         f"--volume={storage}:/flink",
         f"--volume={storage}/config.yaml:/etc/orphangc/config.yaml:ro",
@@ -109,7 +107,6 @@ def daemon_container(engine, storage) -> Iterator[str]:
 
 
 def wait_until_ready(engine: ContainerEngine, container: str) -> None:
-    """Wait until the daemon in a container answers that it is ready."""
     try:
         until(lambda: ask(engine, container, "/readyz").returncode == 0)
     except AssertionError as err:

@@ -47,7 +47,6 @@ def a_record(**found: object) -> RunRecord:
 
 
 def pushed_to(gateway: str) -> str:
-    """Return what the gateway holds of ours."""
     lines = httpx.get(f"{gateway}/metrics").text.splitlines(keepends=True)
     return "".join(line for line in lines if "orphangc_" in line)
 

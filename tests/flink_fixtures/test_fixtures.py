@@ -111,7 +111,6 @@ class Result:
 def planned(
     storage: Storage, style: str, *options: str, runner: Runner = run, ended: tuple[str, ...] = ()
 ) -> Result:
-    """Plan a storage."""
     out = Path(tempfile.mkdtemp(dir=storage.tree.parent, prefix="plan-"))
     ran = runner("plan", *plan_options(storage, style, *ended), "--out", out, *options)
     assert ran.code in {0, 4}, ran.err
@@ -209,7 +208,6 @@ def area_of(path: str) -> str:
 
 @for_each_plan
 def test_every_collectable_orphan_is_found(named, archive) -> None:
-    """All of them: 95 % was the aim."""
     result = archive.result(*named)
     below = {path for path in result.storage.collectable() if path.startswith(result.prefix)}
     assert not below - result.removals

@@ -26,8 +26,6 @@ _IN_PLACE = ("changelog", "merge", "forst-async")
 
 @dataclass(frozen=True)
 class Storage:
-    """One unpacked storage."""
-
     name: str  # Flink release and scenario
     tree: Path  # where it was unpacked
 

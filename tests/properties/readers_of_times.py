@@ -95,8 +95,6 @@ _NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Reader:
-    """One reader of times."""
-
     module: str  # of the package, where a stored time is checked
     read: Read  # returns what comes out of a time, in microseconds since 1970
     step_us: int = 1  # what the form is written in: the reader sees whole steps
@@ -386,14 +384,12 @@ def _header(us: int) -> str:
 
 
 def _store_date(us: int, _: Path) -> datetime | None:
-    """Return what the ``Date`` header shows."""
     asked_at = answer_clock.host_now()
     answer = answer_clock.DatedAnswer(asked_at, asked_at, _header(us))
     return answer_clock.store_time(answer).now
 
 
 def _azure_page(us: int, _: Path) -> datetime | None:
-    """Return what a page of blobs shows."""
     body = azure_page(azure_blob("cp/a").replace(STAMP, _header(us)))
     return from_microseconds(blob_pages.read_page(body.encode()).times[0])
 
@@ -411,13 +407,11 @@ def _azure_facts(us: int, _: Path) -> datetime | None:
 
 
 def _gcs_page(us: int, _: Path) -> datetime | None:
-    """Return what a page of objects shows."""
     stated = {"name": "a", "size": "1", "generation": "1", "timeCreated": spelled(us)}
     return gcs_bucket._columns([stated])[2][0].as_py()
 
 
 def _s3_head(us: int, _: Path) -> datetime | None:
-    """Return what the ``Last-Modified`` header shows."""
     answer = s3_heads._facts({"content-length": "1", "etag": "e", "last-modified": _header(us)})
     return s3_facts._stored("a", answer).modified_at
 

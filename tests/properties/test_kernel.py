@@ -169,7 +169,6 @@ class World:
         return self.owners[sum(directory.encode()) % len(self.owners)]
 
     def scalar(self) -> list[Verdict]:
-        """Return what ``decide`` says of each object."""
         verdicts = []
         for stored in self.objects:
             folder, _, name = stored.key.rpartition("/")

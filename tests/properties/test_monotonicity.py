@@ -101,7 +101,6 @@ Hiding = Callable[[Fleet], None]
 
 
 def _forget_place(name: str) -> Hiding:
-    """Take a place out of the options."""
     return lambda fleet: fleet.extra.pop(name, None) and None
 
 
@@ -117,12 +116,10 @@ def _take_away(*parts: str) -> Hiding:
 
 
 def _silence(fleet: Fleet) -> None:
-    """Ask the cluster no more."""
     fleet.server = None
 
 
 def _forget_jobs(fleet: Fleet) -> None:
-    """Let the cluster list no job."""
     if fleet.server is not None:
         fleet.server.routes.update(listing())
 
@@ -201,5 +198,4 @@ def test_without_its_condition_something_hidden_is_lost(monkeypatch, condition, 
     ],
 )
 def test_hiding_one_thing_deletes_nothing_more(hidden: str, is_claimer_running: bool) -> None:  # noqa: FBT001
-    """Each by itself."""
     assert not lost([hidden], is_claimer_running=is_claimer_running)

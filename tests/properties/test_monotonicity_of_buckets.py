@@ -78,7 +78,6 @@ class Buckets:
         return f"{self.name}-{letter}" if letter else self.name
 
     def put(self, bucket: str, key: str, data: bytes) -> str:
-        """Store an object; return its URI."""
         self.client.put_object(Bucket=bucket, Key=key, Body=data)
         return f"s3://{bucket}/{key}"
 
@@ -138,7 +137,6 @@ class Buckets:
         self.configured.run(*(part for each in roots for part in ("--only", each)))
 
     def gone(self) -> set[str]:
-        """Return the keys of the first storage root that were there and are not."""
         listed = self.client.list_objects_v2(Bucket=self.name, Prefix="checkpoints/")
         left = {each["Key"] for each in listed["Contents"]}
         return {*self.needed.values(), *self.spare} - left
@@ -298,5 +296,4 @@ def test_hiding_much_of_buckets_deletes_nothing_more(moto_url, hidden: list[str]
 @pytest.mark.nightly
 @pytest.mark.parametrize("hidden", sorted(HIDINGS))
 def test_hiding_one_thing_of_buckets_deletes_nothing_more(moto_url, hidden: str) -> None:
-    """Each by itself."""
     assert lost(moto_url, [hidden])[0] == set()

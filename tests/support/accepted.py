@@ -26,12 +26,10 @@ OPTIONS = TOP / "tests/cli/accepted_options.txt"
 
 
 def keys() -> list[str]:
-    """Return the keys of a configuration file."""
     return sorted(Configuration.model_fields)
 
 
 def keys_of_a_root() -> list[str]:
-    """Return the keys of a storage root in a file, in both spellings."""
     return sorted({*(ScheduledRoot.model_fields.keys() - IMPLIED), *SINGULAR})
 
 
@@ -61,7 +59,6 @@ def write_into(chart: dict[str, Any]) -> None:
 
 
 def options() -> Mapping[str, list[str]]:
-    """Return the options that each command accepts."""
     return {
         words: sorted(
             name for each in command.params for name in each.opts if name.startswith("--")
@@ -71,7 +68,6 @@ def options() -> Mapping[str, list[str]]:
 
 
 def listed_options() -> dict[str, list[str]]:
-    """Return the options that any release accepted, by command."""
     lines = (line.split(": ", 1) for line in OPTIONS.read_text().splitlines())
     return {words: names.split() for words, names in lines}
 

@@ -137,7 +137,6 @@ class Budgets:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        """Measure what a test costs."""
         before = self.processor()
         try:
             return (yield)

@@ -71,7 +71,6 @@ def ago(text: str) -> datetime:
 
 
 def ahead(text: str) -> datetime:
-    """Return the instant that lies so far after ``T0``."""
     return T0 + span(text)
 
 
@@ -79,7 +78,6 @@ def ahead(text: str) -> datetime:
 
 
 def columns_of(*objects: StoredObject) -> Columns:
-    """Return a listing of some objects as columns."""
     rows = [
         {"key": each.key, "size": each.size, "modified_at": each.modified_at, "etag": each.etag}
         for each in objects
@@ -98,7 +96,6 @@ def an_object(
 
 
 def an_artifact(checkpoint_id: int | None = None, uuid: bytes = UUID) -> Artifact:
-    """Return a flat artifact of ``shared/``."""
     layout = DirectoryLayout.FLAT if checkpoint_id is None else DirectoryLayout.FLAT_WITH_ID
     return Artifact(layout, uuid=uuid, checkpoint_id=checkpoint_id)
 
@@ -125,7 +122,6 @@ def some_bounds(*, cutoff: datetime | None = None, **changes: object) -> JobBoun
 
 
 def live(*uuids: bytes) -> LiveSet:
-    """Return the live set that the parser found to be these."""
     return LiveSet(parsed=UuidSet(uuids))
 
 
@@ -133,7 +129,6 @@ def live(*uuids: bytes) -> LiveSet:
 
 
 def job_directory(job: str = JOB) -> Location:
-    """Return where a job's files lie."""
     return BASE.child(job)
 
 

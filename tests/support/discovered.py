@@ -24,7 +24,6 @@ def namespace(
     name: str = "flink",
     **more: Any,
 ) -> NamespaceDocuments:
-    """Return documents as those of one namespace."""
     kinds: dict[str, list[dict[str, Any]]] = {}
     for each in documents:
         kinds.setdefault(each["kind"], []).append(each)

@@ -44,17 +44,14 @@ class Exporter:
 
     @property
     def place(self) -> Path:
-        """Return the job's folder."""
         return self.folder / self.template.job_id
 
     def look(self) -> str | None:
-        """Take up the nonce that stands there."""
         file = self.place / "nonce"
         self.nonce = file.read_text() if file.exists() else self.nonce
         return self.nonce
 
     def export(self, **changes: object) -> RegistrySnapshot:
-        """Look for a nonce and write the next snapshot."""
         self.look()
         self.template = replace(self.template, sequence=self.template.sequence + 1)
         snapshot = replace(self.template, nonce=self.nonce, taken_at=self.at, **changes)
@@ -62,7 +59,6 @@ class Exporter:
         return snapshot
 
     def write(self, data: bytes, snapshot: RegistrySnapshot) -> Path:
-        """Write bytes under the name of a snapshot."""
         millis = int(snapshot.taken_at.timestamp() * 1000)
         name = f"snapshot-{millis:013d}-{snapshot.jm_epoch}-{snapshot.sequence:010d}.jsonl.gz"
         place = self.place / "snapshots"
@@ -89,6 +85,5 @@ class Exporter:
 
 
 def at_once(exporters: Sequence[Exporter]) -> None:
-    """Let each export."""
     for each in exporters:
         each.export()

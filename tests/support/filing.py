@@ -38,7 +38,6 @@ class FoundInput:
     value: Any  # bytes, or a JSON value
 
     def file(self, folder: Path = FOLDER) -> Path:
-        """Write it where every check finds it; return the file."""
         is_bytes = isinstance(self.value, bytes)
         packed = base64.b64encode(self.value).decode() if is_bytes else self.value
         return _filed(
@@ -58,7 +57,6 @@ class FoundExample:
     text: str  # the falsifying example, to be written as ``@example``
 
     def file(self, folder: Path = FOLDER) -> Path:
-        """Write it where every check finds it; return the file."""
         return _filed(folder, self.test.rpartition("::")[2], asdict(self))
 
     def replay(self, fixture: Callable[[str], Any]) -> None:

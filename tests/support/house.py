@@ -29,7 +29,6 @@ def folders(package: Path = SOURCES) -> Iterator[Path]:
 
 
 def modules(folder: Path) -> list[Path]:
-    """Return the modules of one folder, in order, without ``__init__.py``."""
     return sorted(each for each in folder.glob("*.py") if each.name != "__init__.py")
 
 
@@ -108,7 +107,6 @@ def _depth(name: str, every: dict[str, set[str]]) -> int:
 
 
 def page_with_arrows(page: str) -> str:
-    """Return the page with its arrows as they are now."""
     return with_part(page, (_IMPORTS_BEGIN, _IMPORTS_END), arrows())
 
 

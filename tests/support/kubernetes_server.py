@@ -47,7 +47,6 @@ def a_config_map(name: str, *keys: str, cluster: str = "orders", **labels: str) 
 
 
 def retained(*ids: int) -> list[str]:
-    """Return the keys of retained checkpoints."""
     return [f"checkpointID-{each:019d}" for each in ids]
 
 
@@ -83,7 +82,6 @@ class KubernetesServer:
     _snapshots: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def add(self, document: dict[str, Any]) -> None:
-        """Store an object; its kind says where."""
         plural = document["kind"].lower() + "s"
         stored = deepcopy(document)
         stored["metadata"]["namespace"] = self.namespace
@@ -103,7 +101,6 @@ class KubernetesServer:
                 self.add({**made, "data": text})
 
     def kubeconfig(self, folder: Path) -> Path:
-        """Write a kubeconfig that leads here."""
         path = folder / "kubeconfig"
         content = {
             "apiVersion": "v1",
@@ -120,7 +117,6 @@ class KubernetesServer:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
@@ -139,7 +135,6 @@ class KubernetesServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Answer no more."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -316,7 +311,6 @@ def _is_valid(body: Any) -> bool:
 
 
 def send(handler: BaseHTTPRequestHandler, code: int, document: Any) -> None:
-    """Answer with a document."""
     body = json.dumps(document).encode()
     handler.send_response(code)
     handler.send_header("Content-Type", "application/json")

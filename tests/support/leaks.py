@@ -31,13 +31,11 @@ _FOUND = "secrets_found"
 
 
 def secret_in(data: bytes) -> str | None:
-    """Return the secret that some bytes hold, ``None`` if they hold none."""
     found = _SECRET.search(data)
     return None if found is None else found[0].decode()
 
 
 def leaks_below(folder: Path) -> Iterator[str]:
-    """Yield each file below a folder that holds a secret, and which."""
     for above, _, names in os.walk(folder):
         for name in names:
             path = Path(above, name)

@@ -12,8 +12,6 @@ from support.tombstone_tables import Tombstone
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to happen to one object, and the one reason."""
-
     action: Action
     reason: Reason
 

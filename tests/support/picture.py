@@ -34,7 +34,6 @@ _FORMAT = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.
 
 
 def drawn() -> str:
-    """Return the picture as SVG."""
     with tempfile.TemporaryDirectory(prefix="orphangc-picture-") as name:
         plan, breakdown = _plan(Path(name))
     console = Console(record=True, width=_COLUMNS, file=io.StringIO(), force_terminal=True)

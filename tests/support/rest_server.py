@@ -17,7 +17,6 @@ Reply = tuple[int, bytes] | Callable[[BaseHTTPRequestHandler], None]
 
 
 def saved(scenario: str, name: str) -> Any:
-    """Return one saved answer as JSON."""
     return json.loads((SAVED / scenario / f"{name}.json").read_bytes())
 
 
@@ -48,7 +47,6 @@ def as_json(value: object, status: int = 200) -> Reply:
 
 
 def listing(*jobs: tuple[str, str]) -> dict[str, Reply]:
-    """Return the route of a cluster that lists jobs, each with its id and status."""
     return {"/jobs": as_json({"jobs": [{"id": job, "status": status} for job, status in jobs]})}
 
 
@@ -84,12 +82,10 @@ class RestServer:
 
     @property
     def address(self) -> str:
-        """Host and port."""
         return f"127.0.0.1:{self._server.server_port}"
 
     @property
     def url(self) -> str:
-        """Where it answers."""
         return f"{self._scheme}://{self.address}"
 
     def __enter__(self) -> Self:

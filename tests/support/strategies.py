@@ -76,7 +76,6 @@ def all_bounds(draw: st.DrawFn) -> JobBounds:
 
 
 def tombstones_of(stored: StoredObject) -> st.SearchStrategy[Tombstone]:
-    """Return tombstones of exactly that object."""
     return st.builds(
         Tombstone,
         object=st.just(stored),

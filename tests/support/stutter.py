@@ -38,7 +38,6 @@ _NEVER = ("java", "radosgw", "ceph-mon", "ceph-osd")
 
 
 def descendants(process: int) -> list[int]:
-    """Return the processes below a process, children before theirs."""
     found = [process]
     for each in found:
         for task in Path(f"/proc/{each}/task").glob("*/children"):

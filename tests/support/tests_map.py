@@ -141,7 +141,6 @@ def table(top: Path = TESTS) -> str:
 
 
 def page_with_table(page: str, top: Path = TESTS) -> str:
-    """Return the page with its map as it is now."""
     return with_part(page, (_BEGIN, _END), table(top))
 
 

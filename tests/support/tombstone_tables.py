@@ -52,13 +52,11 @@ def each_of(tombstones: Tombstones) -> list[Tombstone]:
 
 
 def at_key(tombstones: Tombstones, key: str) -> Tombstone | None:
-    """Return the tombstone of a key, ``None`` without one."""
     row = tombstones.get(key)
     return None if row is None else _of_row(row)
 
 
 def table_of(tombstones: Tombstones) -> pa.Table:
-    """Return all as ``TOMBSTONE_SCHEMA``."""
     return pa.Table.from_batches(tombstones.to_batches(), TOMBSTONE_SCHEMA)
 
 

@@ -48,7 +48,6 @@ def delete_objects(bucket: Bucket, body: bytes, faults: Faults) -> bytes | None:
 
 
 def etag_of(bucket: Bucket, rank: int) -> str:
-    """Return the hexadecimal digits of an object's ETag."""
     segment, positions = next(bucket.space.parts(np.array([rank])))
     if not isinstance(segment, Run):
         return segment.objects[int(positions[0])].etag

@@ -29,8 +29,6 @@ _STATUS = {"SlowDown": 503, "InternalError": 500, "NotImplemented": 501, "NoSuch
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request."""
-
     method: bytes
     path: bytes
     query: dict[bytes, bytes]
@@ -40,8 +38,6 @@ class Request:
 
 @dataclass(slots=True)
 class Response:
-    """What is sent."""
-
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
@@ -66,14 +62,11 @@ class Response:
 
 
 def refusal(code: str) -> Response:
-    """Return an S3 error."""
     body = f"{_XML}<Error><Code>{code}</Code><Message>as the bench asks</Message></Error>"
     return Response(_STATUS.get(code, 400), body.encode())
 
 
 class Endpoint:
-    """One bucket with its faults."""
-
     def __init__(self, bucket: Bucket, faults: Faults) -> None:
         self.bucket = bucket
         self.faults = faults

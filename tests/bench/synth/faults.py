@@ -87,7 +87,6 @@ class Faults:
     deletes: Quota = field(default_factory=Quota)
 
     def reset(self) -> None:
-        """Count from nothing, with full quotas."""
         self.counts.clear()
         self.lists, self.deletes = Quota(), Quota()
 

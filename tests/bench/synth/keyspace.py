@@ -60,7 +60,6 @@ class Run:
         return (self.limit - self.first) // self.count
 
     def facts(self, positions: np.ndarray, ages: Ages) -> Facts:
-        """Return what is stored at these positions of the run."""
         at = positions.astype(np.uint64)
         a = _mixed(at * np.uint64(_STEP) + np.uint64(self._salt))
         b = _mixed(a + np.uint64(_STEP))
@@ -77,7 +76,6 @@ class Run:
         )
 
     def names(self, positions: np.ndarray) -> list[str]:
-        """Return the names at these positions as texts."""
         facts = self.facts(positions, Ages(0, 1))
         return uuid_texts(facts.hi, facts.lo).view(f"S{UUID_LENGTH}").ravel().astype(str).tolist()
 
@@ -91,7 +89,6 @@ class Run:
         return self.head + f"{h[:8]}-{h[8:12]}-{h[12:]}-{t[:4]}-{t[4:]}".encode()
 
     def rank(self, key: bytes) -> int:
-        """Return how many keys of the run stand before ``key``."""
         return bisect_left(range(self.count), key, key=self.key)
 
     def find(self, names: np.ndarray) -> np.ndarray:
@@ -126,12 +123,10 @@ class Stored:
 
     @property
     def length(self) -> int:
-        """Return its size in bytes."""
         return self.size if self.body is None else len(self.body)
 
     @property
     def etag(self) -> str:
-        """Return the hexadecimal digits of its ETag."""
         return _digest(self.key if self.body is None else self.body)
 
 
@@ -149,14 +144,12 @@ class Named:
 
     @property
     def count(self) -> int:
-        """Return how many they are."""
         return len(self.objects)
 
     def key(self, position: int) -> bytes:
         return self.objects[position].key
 
     def rank(self, key: bytes) -> int:
-        """Return how many of the keys stand before ``key``."""
         return bisect_left(self.objects, key, key=lambda stored: stored.key)
 
 
@@ -190,7 +183,6 @@ class KeySpace:
         return int(self.starts[index]) + self.segments[index].rank(key)
 
     def find(self, key: bytes) -> int | None:
-        """Return the rank of a key, ``None`` if there is no such."""
         rank = self.rank(key)
         return rank if rank < len(self) and self.key(rank) == key else None
 
@@ -212,7 +204,6 @@ class KeySpace:
             at = following
 
     def segment_of(self, rank: int) -> int:
-        """Return the index of the segment that holds a rank."""
         return int(np.searchsorted(self.starts, rank, side="right")) - 1
 
     def _find_alike(self, head: bytes, keys: list[bytes]) -> np.ndarray:

@@ -35,7 +35,6 @@ class Wanted:
 
 
 def layout(name: str, wanted: Wanted) -> KeySpace:
-    """Return the storage that ``name`` names in ``LAYOUTS``."""
     runs: list[Run] = []
     objects: list[Stored] = []
     for number in range(wanted.jobs):

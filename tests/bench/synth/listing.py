@@ -27,8 +27,6 @@ class BadRequestError(Exception):
 
 @dataclass(slots=True)
 class Bucket:
-    """Keys, and which of them are gone."""
-
     name: str
     space: KeySpace
     ages: Ages
@@ -55,8 +53,6 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a listing is asked."""
-
     prefix: bytes = b""
     delimiter: bytes = b""
     after: bytes = b""  # keys and common prefixes up to this one are left out
@@ -105,7 +101,6 @@ class Answer:
 
     @property
     def count(self) -> int:
-        """Return how many entries it has."""
         return len(self.ranks) + len(self.prefixes)
 
 
@@ -136,7 +131,6 @@ def look(bucket: Bucket, question: Question) -> Answer:
 
 
 def render(bucket: Bucket, question: Question, answer: Answer, faults: Faults) -> bytes:
-    """Return the page as XML."""
     controls = faults.controls
     style = Style(
         is_encoded=question.is_encoded,
@@ -209,7 +203,6 @@ def _start(space: KeySpace, question: Question) -> int:
 
 
 def _rank_behind(space: KeySpace, prefix: bytes) -> int:
-    """Return the rank after all keys that start with ``prefix``."""
     stem = prefix.rstrip(b"\xff")
     return space.rank(stem[:-1] + bytes([stem[-1] + 1])) if stem else len(space)
 

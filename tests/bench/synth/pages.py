@@ -83,7 +83,6 @@ def _of_run(run: Run, positions: np.ndarray, style: Style, ages: Ages) -> bytes:
 
 
 def _stamps(modified: np.ndarray) -> np.ndarray:
-    """Return instants as texts, shape (n, 24)."""
     first, last = int(modified.min()) // _DAY, int(modified.max()) // _DAY
     days = modified // _DAY
     texts = _days(first, last)[days - first].view(np.uint8).reshape(-1, _STAMP)

@@ -99,7 +99,6 @@ class Connection(asyncio.Protocol):
 
 
 def request_of(head: bytes, body: bytes) -> Request:
-    """Return the request that a head and a body make."""
     method, target, _ = head.split(b"\r\n", 1)[0].split(b" ", 2)
     path, _, query = target.partition(b"?")
     span = _SPAN.search(head)

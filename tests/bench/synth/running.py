@@ -19,8 +19,6 @@ _TESTS = Path(__file__).parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Synth:
-    """A running endpoint."""
-
     url: str  # of the endpoint, without trailing slash
     uri: str = f"s3://{BUCKET}/{ROOT}"  # of the storage root
 

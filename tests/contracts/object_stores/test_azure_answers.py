@@ -503,7 +503,6 @@ def test_a_lock_whose_answer_was_lost_is_ours(stub) -> None:
 
 
 def test_a_missing_extra_is_named(monkeypatch) -> None:
-    """With what installs it."""
     for module in [name for name in sys.modules if name.startswith("orphangc.adapters.azure")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "adlfs", None)

@@ -63,7 +63,6 @@ class Limited:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Return what the policy is asked for, and a plan too."""
         return ("--state", self.state.uri, "--scope", "shared")
 
     def may(self, *options: str) -> None:

@@ -87,7 +87,6 @@ def deletions(stub, *answers) -> None:
 
 
 def outcome(*deleted: str, **errors: str) -> Answer:
-    """Return the answer to DeleteObjects."""
     body = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in deleted)
     for key, code in errors.items():
         body += f"<Error><Key>{key}</Key><Code>{code}</Code><Message>m</Message></Error>"

@@ -51,7 +51,6 @@ def azurite_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def azurite_url() -> Iterator[str]:
-    """The URL of a server, where there is one."""
     if (reason := why_not()) is not None:
         give_up("azurite", reason)
     with azurite_server() as url:

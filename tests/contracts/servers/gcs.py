@@ -62,7 +62,6 @@ def testbench_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def gcs_url() -> Iterator[str]:
-    """The URL of the small server."""
     with gcs_server() as server:
         yield server.url
 
@@ -111,7 +110,6 @@ class GcsServer:
             return self._one(request)
 
     def asked(self, method: str, path: str = "") -> list[Request]:
-        """Return the requests of a method whose path has a part."""
         return [each for each in self.requests if each.method == method and path in each.path]
 
     def _one(self, request: Request) -> Answer:
@@ -233,7 +231,6 @@ class GcsServer:
 
 
 def listed(bucket: Bucket, request: Request) -> Answer:
-    """Return one page of a bucket."""
     query = request.query
     if query.get("versions") == "true":
         return versions(bucket, query)
@@ -282,7 +279,6 @@ def uploaded(request: Request) -> tuple[str, bytes, object]:
 
 
 def as_json(document: object) -> Answer:
-    """Return an answer with a document."""
     return Answer(json.dumps(document), 200, {"Content-Type": "application/json"})
 
 

@@ -42,7 +42,6 @@ def filling(app: Wsgi) -> Wsgi:
 
 
 def fill(bucket: str, keys: Iterable[str]) -> None:
-    """Write an object of each key."""
     store = s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
     acl = store.get_bucket(bucket).acl
     for key in keys:

@@ -12,7 +12,6 @@ from support.processes import tied_to_us
 
 
 def start(stack: ExitStack, *command: object, **options: object) -> subprocess.Popen:
-    """Start a process that ends with ``stack``."""
     child = subprocess.Popen(
         [*tied_to_us(), *(str(part) for part in command)],
         stdin=subprocess.DEVNULL,

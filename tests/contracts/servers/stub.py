@@ -44,12 +44,10 @@ class Stub:
     versioning: str = "<VersioningConfiguration/>"  # what it says of the bucket's versioning
 
     def asked(self, method: str) -> list[Request]:
-        """Return the requests of one method."""
         return [request for request in self.requests if request.method == method]
 
 
 def error(code: str, status: int = 400) -> Answer:
-    """Return an S3 error."""
     return Answer(f"<Error><Code>{code}</Code><Message>as told</Message></Error>", status)
 
 

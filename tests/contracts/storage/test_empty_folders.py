@@ -80,7 +80,6 @@ def test_only_what_holds_nothing_is_removed(storage, tmp_path) -> None:
 
 @pytest.mark.parametrize("key", ["", "..", "j/../k", "/j", "j//a"])
 def test_what_is_no_key_removes_nothing(storage, tmp_path, key: str) -> None:
-    """As with objects."""
     made(tmp_path, "j/a", "k")
     assert storage.remove_empty(key).status is DeletionStatus.FAILED
     assert (tmp_path / "j" / "a").is_dir()

@@ -34,7 +34,6 @@ def extras_of(place) -> ObjectStorage:
 
 
 def rows_of(batches) -> list[dict]:
-    """Return rows, each batch of the port's form."""
     found = list(batches)
     assert all(batch.schema.equals(HIDDEN_SCHEMA) for batch in found)
     return [row for batch in found for row in batch.to_pylist()]

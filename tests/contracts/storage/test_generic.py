@@ -29,21 +29,17 @@ class ReportingFileSystem(AbstractFileSystem):
         self.removed: list[str] = []
 
     def ls(self, path: str, detail: bool = True, **_: object) -> list:  # noqa: ARG002, FBT001, FBT002
-        """Return the entries of a folder."""
         return [i for i in self.infos.values() if i["name"].startswith(path.rstrip("/") + "/")]
 
     def info(self, path: str, **_: object) -> dict:
-        """Return the facts of a name."""
         if path not in self.infos:
             raise FileNotFoundError(path)
         return self.infos[path]
 
     def cat_file(self, path: str, **_: object) -> bytes:
-        """Return the bytes of a file."""
         return self.infos[path]["data"]
 
     def rm_file(self, path: str) -> None:
-        """Note the name."""
         self.removed.append(path)
 
     def rm(self, path: str, **_: object) -> None:
@@ -52,13 +48,11 @@ class ReportingFileSystem(AbstractFileSystem):
 
 
 def opened(*infos: dict) -> tuple[FsspecStorage, ReportingFileSystem]:
-    """Return a storage on a file system that reports these facts."""
     file_system = ReportingFileSystem(*infos)
     return FsspecStorage(canonical("test://h/r"), file_system=(file_system, "/r")), file_system
 
 
 def a_file(name: str, **more: object) -> dict:
-    """Return facts that a file system may report about a file."""
     return {"name": f"/r/{name}", "size": 3, "type": "file", **more}
 
 

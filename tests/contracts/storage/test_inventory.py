@@ -35,7 +35,6 @@ class Inventories:
 
     @property
     def uri(self) -> str:
-        """Return the folder of the reports."""
         return f"s3://{self.bucket}/{FOLDER}"
 
     def rows(self) -> list[dict[str, Any]]:
@@ -60,14 +59,12 @@ class Inventories:
         return a_report(*cut, columns=columns, **more)
 
     def deliver(self, report: Report, *, without: str = "") -> str:
-        """Write a report into its bucket; return the URI of its manifest."""
         for key, data in report.objects().items():
             if not without or not key.endswith(without):
                 self.place.client.put_object(Bucket=self.bucket, Key=key, Body=data)
         return f"{self.uri}/{report.name}/manifest.json"
 
     def open(self, uri: str | None = None, **margins: Any) -> InventoryStorage:
-        """Return the place's storage with an inventory for a listing."""
         return open_inventory(uri or self.uri, self.place.open(), **{**MARGINS, **margins})
 
 

@@ -45,7 +45,6 @@ def hostile_place(request, s3_place, hostile_places):
 
 
 def in_range(storage, *bounds: str | None) -> list[str]:
-    """Return the keys of a range, in the order in which they come."""
     batches = list(storage.pages(KeyRange(*bounds)))
     assert all(batch.schema.equals(LISTING_SCHEMA) and batch.num_rows for batch in batches)
     return [key for batch in batches for key in batch["key"].to_pylist()]

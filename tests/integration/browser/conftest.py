@@ -9,7 +9,6 @@ from integration.harness.chromium import Browser, require_chromium
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Return it, with no page."""
     require_chromium()
     chromium = Browser(tmp_path_factory.mktemp("chromium"))
     yield chromium

@@ -52,7 +52,6 @@ def base(source):
 
 
 def wait_for(browser, expression):
-    """Wait until an expression holds in the page."""
     until(lambda: browser.evaluate(expression))
 
 

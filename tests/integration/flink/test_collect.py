@@ -53,7 +53,6 @@ def named_by(roots: Path, tree: Path) -> set[Path]:
 
 
 def content(files: set[Path]) -> dict[Path, tuple[int, bytes]]:
-    """Return times and bytes."""
     return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
@@ -273,7 +272,6 @@ class Scene:
 
     @property
     def job_dir(self) -> Path:
-        """Return the job's directory."""
         return self.base / self.job
 
     @property

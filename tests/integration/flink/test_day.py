@@ -70,11 +70,9 @@ class Bucket:
             self.put(path, path.read_bytes())
 
     def key(self, path: Path) -> str:
-        """Return where a file's copy lies."""
         return f"ckpt/{path.relative_to(self.folder)}"
 
     def put(self, path: Path, data: bytes) -> None:
-        """Write a file's copy anew."""
         self.client.put_object(Bucket=self.name, Key=self.key(path), Body=data)
 
     def remove(self, path: Path) -> None:
@@ -93,7 +91,6 @@ class Bucket:
         self.client.put_bucket_policy(Bucket=self.name, Policy=json.dumps(policy))
 
     def files(self) -> set[Path]:
-        """Return the files whose copies are there."""
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name)
         keys = {each["Key"] for page in pages for each in page.get("Contents", ())}
         return {self.folder / key.removeprefix("ckpt/") for key in keys}
@@ -241,7 +238,6 @@ def day(flink_cluster: Cluster, client: Any, tmp_path: Path) -> Day:
 
 @pytest.fixture
 def daemon(day: Day) -> Iterator[Started]:
-    """A daemon over all three storages."""
     config = day.configuration()
     with started("serve", "--config", config, err=day.folder / "daemon.log") as running:
         yield running
@@ -309,10 +305,8 @@ def is_metadata(path: Path) -> bool:
 
 
 def any_there(files: set[Path]) -> bool:
-    """Return whether any of the files still exists."""
     return any(path.exists() for path in files)
 
 
 def files_below(folder: Path) -> set[Path]:
-    """Return every file."""
     return {path for path in folder.rglob("*") if path.is_file()}

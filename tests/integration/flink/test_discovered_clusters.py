@@ -68,12 +68,10 @@ def resources(first: Cluster, second: Cluster, folder: Path, jobs: list[str]) ->
 
 
 def ran(config: Path) -> Finished:
-    """Run every storage root once."""
     return installed_orphangc("run", "--config", config, "--output", "json")
 
 
 def deleted(done: Finished) -> int:
-    """Return how many objects a run deleted."""
     swept: list[dict[str, Any]] = [e for record in done.document for e in record["swept"]]
     return sum(e["objects"] for e in swept if (e["action"], e["outcome"]) == ("delete", "done"))
 

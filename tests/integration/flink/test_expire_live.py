@@ -53,7 +53,6 @@ class Chain:
 
     @property
     def base(self) -> Path:
-        """Return the storage root."""
         return self.work / "ckpt"
 
     @property
@@ -94,7 +93,6 @@ class Chain:
         return old | {each for job in self.jobs[:-1] for each in retained(self.base / job)}
 
     def files(self) -> set[Path]:
-        """Return the files of the jobs that are over."""
         folders = [*(self.base / job for job in self.jobs[:-1]), *self.savepoints[:1]]
         return {path for each in folders for path in each.rglob("*") if path.is_file()}
 
@@ -118,7 +116,6 @@ def reasons(plan: Planned) -> list[tuple[str, str, str]]:
 
 
 def shown(cluster: Cluster) -> set[str]:
-    """Return the jobs that a cluster shows."""
     return {each["id"] for each in cluster.rest.get("/jobs")["jobs"]}
 
 

@@ -75,7 +75,6 @@ def id_in(path: str) -> int:
 
 
 def id_of(checkpoint: Path) -> int:
-    """Return the id of a folder ``chk-N``."""
     return int(checkpoint.name.removeprefix("chk-"))
 
 
@@ -126,7 +125,6 @@ class Bed:
         return job, directory / job
 
     def snapshots(self, job: str) -> list[RegistrySnapshot]:
-        """Return the job's snapshots, oldest first."""
         return snapshots(self.registry, job)
 
     def echo(self, job: str) -> RegistrySnapshot:
@@ -134,7 +132,6 @@ class Bed:
         return echo(self.registry, job)
 
     def pending(self, job: str) -> set[int]:
-        """Return the ids of unfinished checkpoints."""
         history = self.cluster.checkpoints(job)["history"]
         return {each["id"] for each in history if each["status"] == "IN_PROGRESS"}
 

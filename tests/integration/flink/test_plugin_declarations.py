@@ -87,7 +87,6 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Probed:
 
 
 def does(probed: Probed, name: str) -> dict[str, str]:
-    """Return what becomes of the state, by policy."""
     words = (found.partition("\t")[0].split(" ", 1) for found in probed.verdicts[name])
     return dict(words)
 

@@ -128,7 +128,6 @@ def settled(job_dir: Path, after: Path | None = None) -> list[Path]:
 
 
 def checkpoint_id(folder: Path) -> int:
-    """Return the id of a folder ``chk-N``."""
     return int(folder.name.removeprefix("chk-"))
 
 

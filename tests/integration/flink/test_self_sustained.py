@@ -29,7 +29,6 @@ class Asking:
         return dict(orphangc(*asked, "--closed-world", *self.options).document)
 
     def users(self, snapshot: Path) -> set[str]:
-        """Return the jobs that need a snapshot."""
         done = orphangc("users-of", snapshot, self._base, *self.options[2:])
         assert done.code == 0, str(done)
         return {user["job_id"] for user in done.document["users"]}

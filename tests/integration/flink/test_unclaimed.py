@@ -89,7 +89,6 @@ class Left:
         return job, base / job
 
     def read_back(self, job: str) -> Mapping[str, int]:
-        """Return what a job found in its state, when it has seen all keys."""
         return wait_until("visits of all keys", lambda: self._progress(job))
 
     def _progress(self, job: str) -> Mapping[str, int] | None:
@@ -97,7 +96,6 @@ class Left:
         return found if found.get("labels", 0) + found.get("fresh", 0) >= KEYS else None
 
     def next_checkpoint(self, job: str, folder: Path) -> Path:
-        """Return a checkpoint of a restored job; end it."""
         self.cluster.wait_for_checkpoints(job, 1)
         self.cluster.cancel(job, between_checkpoints=True)
         return retained(folder)[-1]

@@ -27,7 +27,6 @@ pytestmark = [pytest.mark.flink, pytest.mark.ci]
 
 @pytest.fixture(scope="module", params=[NEWEST])
 def version(request: pytest.FixtureRequest) -> str:
-    """A Flink that can be had."""
     require_flink(request.param)
     return str(request.param)
 

@@ -45,8 +45,6 @@ def require_chromium() -> str:
 
 @dataclass
 class Look:
-    """What was seen of one page."""
-
     requests: list[str] = field(default_factory=list)  # every URL that was asked for
     # what the console, the log and the network said was wrong
     complaints: list[str] = field(default_factory=list)
@@ -130,20 +128,17 @@ class Browser:
         self._events.clear()
 
     def evaluate(self, expression: str) -> Any:
-        """Return what an expression is in the page."""
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     def screenshot(self) -> bytes:
-        """Return the whole page as PNG."""
         size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
         shot = self.ask("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
         return base64.b64decode(shot["data"])
 
     def press(self, key: str) -> None:
-        """Press one key as a person does."""
         code = {"Tab": 9, "Enter": 13}[key]
         text = {"text": "\r"} if key == "Enter" else {}
         for kind in ("keyDown", "keyUp"):

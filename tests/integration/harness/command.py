@@ -41,15 +41,12 @@ PASSING = (
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A command that has ended."""
-
     code: int
     out: str
     err: str
 
     @property
     def document(self) -> Any:
-        """Return what it printed as JSON."""
         return json.loads(self.out)
 
     @property
@@ -69,7 +66,6 @@ def orphangc(*arguments: str | Path) -> Finished:
 
 
 def installed_orphangc(*arguments: str | Path) -> Finished:
-    """Run the installed command to its end, as a process of its own."""
     command = [Path(sys.executable).with_name("orphangc"), *arguments]
     done = finished(command)
     return Finished(done.returncode, done.stdout, done.stderr)
@@ -88,16 +84,13 @@ class Planned:
         return self.finished.code
 
     def guard(self, job_id: str) -> str | None:
-        """Return the guard that refused the job, if one did."""
         refused = self._job(job_id)["refused"]
         return None if refused is None else str(refused["guard"])
 
     def conditions(self, job_id: str) -> set[str]:
-        """Return which conditions of deletion the job does not meet."""
         return {str(each["condition"]) for each in self._job(job_id)["blocked"]}
 
     def files(self, *actions: str, reason: str | None = None) -> set[Path]:
-        """Return the files with one of these actions and, if one is given, this reason."""
         return {
             self.root / row["key"]
             for row in pq.read_table(self.folder / "verdicts").to_pylist()
@@ -106,7 +99,6 @@ class Planned:
 
     @property
     def removals(self) -> set[Path]:
-        """Return every file that the plan would lay a tombstone on, or delete."""
         return self.files("tombstone", "delete")
 
     def _job(self, job_id: str) -> dict[str, Any]:
@@ -139,7 +131,6 @@ class Collector:
         return Planned(folder, self.root, finished)
 
     def sweep(self, plan: Planned, *options: str) -> Finished:
-        """Carry out a plan."""
         return self._until_not_outrun(
             lambda: self.orphangc("sweep", plan.folder, *options), lambda done: done
         )

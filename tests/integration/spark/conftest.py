@@ -21,7 +21,6 @@ IN_S3 = "odd names in S3"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark everything here."""
     for item in items:
         if item.nodeid.startswith("tests/integration/spark/"):
             item.add_marker(pytest.mark.spark)

@@ -35,7 +35,6 @@ def statements() -> list[str]:
 
 
 def rows(folder: Path) -> list[dict]:
-    """Return the verdicts of a plan."""
     files = (folder / "verdicts").iterdir()
     return [row for file in files for row in pq.read_table(file).to_pylist()]
 

@@ -96,7 +96,6 @@ class Bed:
     folder: Path  # where plans, work and logs of events go
 
     def rows(self, name: str) -> list[dict]:
-        """Return the rows of a plan; its folder holds no others."""
         plan = json.loads((self.folder / name / "plan.json").read_text())
         files = sorted((self.folder / name / "verdicts").iterdir())
         assert {each.name for each in files} == plan["verdict_files"].keys()
@@ -134,7 +133,6 @@ class Bed:
                 child.kill()
 
     def planned(self, name: str, engine: str = "spark") -> None:
-        """Make a plan."""
         with self.started(name, engine) as child:
             assert ended(child)[0] == 0
 

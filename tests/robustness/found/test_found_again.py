@@ -20,7 +20,6 @@ def test_what_was_filed_is_mended(path: Path, request, tmp_path: Path) -> None:
 
 
 def again(filed: filing.FoundInput | filing.FoundExample, request, folder: Path) -> None:
-    """Replay what was filed."""
     if isinstance(filed, filing.FoundExample):
         filed.replay(request.getfixturevalue)
         return

@@ -14,8 +14,6 @@ __all__ = ["Target"]
 
 @dataclass(frozen=True)
 class Target:
-    """One reader."""
-
     name: str  # of it
     inputs: st.SearchStrategy[Any]  # good ones, mutated
     read: Callable[[Any, Path], None]  # reads one; checks what it says

@@ -199,7 +199,6 @@ CONFIGURED = [json.dumps(yaml.safe_load(each)).encode() for each in CONFIGURATIO
 
 
 def check_configuration(data: bytes, folder: Path) -> None:
-    """Load a configuration file."""
     path = folder / "config.yaml"
     path.write_bytes(data)
     load_configuration(path)

@@ -205,7 +205,6 @@ def _peak_megabytes() -> int:
 
 
 def main(folder: Path) -> None:
-    """Try every case."""
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
     for kind in (_configurations, _documents, _answers, _pages, _inventories):
         for name, tried in kind(folder):

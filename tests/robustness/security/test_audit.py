@@ -15,7 +15,6 @@ TOP = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def audit():
-    """The script that CI runs."""
     spec = importlib.util.spec_from_file_location("audit", TOP / ".ci" / "audit.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

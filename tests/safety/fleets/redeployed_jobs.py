@@ -147,7 +147,6 @@ class Slot:
         return NEVER_RETAINED if self.course in DELETING else RETAINED
 
     def own_ids(self, at: float) -> list[int]:
-        """Return the checkpoints of the current run that are retained."""
         count = int((at - self.run.started) / self.interval)
         ids = range(self.run.first, self.run.first + count)
         return list(ids[-self.kept :])
@@ -244,7 +243,6 @@ class Slot:
         return [each for each in self.ended if is_session and 0 <= at - each[1] < LISTED]
 
     def jobs(self, at: float) -> Iterator[SeenJob]:
-        """Yield what cluster and resource say."""
         run, own = self.run, self.own_ids(at)
         yield SeenJob(
             job_id=run.job_id,
@@ -317,7 +315,6 @@ class Fleet:
     hides: Hidden = nothing_hidden
 
     def sighting(self, at: float) -> Sighting:
-        """Return what a cycle sees."""
         for each in self.slots:
             each.pass_to(at)
         shown = [one for each in self.slots for one in each.directories(at)]

@@ -28,7 +28,6 @@ class Fleet:
     live: list[Path] = field(default_factory=list)
 
     def job(self, number: int = 1) -> Job:
-        """Return the directory of a job that Flink has started."""
         job = self.bed.job(number)
         (job.folder / "taskowned").mkdir(parents=True)
         return job

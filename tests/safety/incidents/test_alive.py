@@ -365,7 +365,6 @@ def test_an_answer_that_comes_only_once_blocks_too(story, kubernetes, monkeypatc
 
 
 def warnings(story) -> list[str]:
-    """Return those of a plan that are about Kubernetes."""
     found = story.bed.plan(*ASKED).document["warnings"]
     return [each for each in found if "kubernetes" in each or "FlinkDeployment" in each]
 

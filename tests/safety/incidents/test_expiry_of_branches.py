@@ -127,7 +127,6 @@ class TwoJobs:
 
 @pytest.fixture
 def jobs(tmp_path) -> Iterator[TwoJobs]:
-    """Return two jobs without a checkpoint."""
     with ExitStack() as stack:
         yield TwoJobs(Bed(tmp_path), stack.enter_context(RestServer({})))
 

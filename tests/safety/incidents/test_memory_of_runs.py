@@ -43,21 +43,18 @@ class Fleet:
     def checkpoint(
         self, number: int, *paths: Path, flags: tuple[int, ...] = RETAINED, job: Job | None = None
     ) -> Path:
-        """Write a checkpoint with its properties."""
         place = (job or self.job).folder / f"chk-{number}" / "_metadata"
         return write(
             place, _with_properties(number, list(paths), checkpoint_properties(flags)), 10 * DAY
         )
 
     def savepoint(self, action: str) -> Path:
-        """Write a savepoint of the first job."""
         folder = self.bed.root / "savepoint-aaaaaa-0123456789ab"
         block = _SAVEPOINT.replace(hand.utf("NONE"), hand.utf(action))
         write(folder / "_metadata", _with_properties(8, [], block), 9 * DAY)
         return folder
 
     def cycles(self, server: RestServer, times: int = 2) -> Planned:
-        """Plan and sweep, the first job declared ended."""
         for _ in range(times):
             plan, _ = self.bed.cycle("--flink-rest", server.url, "--ended-job", self.job.id)
         return plan
@@ -65,7 +62,6 @@ class Fleet:
 
 @pytest.fixture
 def fleet(tmp_path) -> Fleet:
-    """Return the two jobs."""
     return Fleet(tmp_path)
 
 

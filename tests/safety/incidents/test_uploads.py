@@ -33,7 +33,6 @@ def begun(story: S3Story, key: str) -> tuple[str, str]:
 
 
 def unfinished(story: S3Story) -> set[str]:
-    """Return the ids of all unfinished uploads."""
     found = story.client.list_multipart_uploads(Bucket=story.bucket).get("Uploads", ())
     return {each["UploadId"] for each in found}
 
@@ -71,7 +70,6 @@ def running(on_s3: S3Story) -> S3Story:
 
 
 def complete(story: S3Story, number: int) -> None:
-    """Let the job complete a checkpoint that names what the newest one names."""
     live = [key for key in story.contents() if "/shared/" in key and key not in story.orphans]
     paths = [f"s3a://{story.bucket}/checkpoints/{key}" for key in live]
     story.put(f"{JOB_ID}/chk-{number}/_metadata", metadata(number, paths))

@@ -20,7 +20,6 @@ def claimer(story: Story, base: Path, number: int = 2) -> Job:
 
 
 def ended(*jobs: Job) -> dict[str, Any]:
-    """Return the statement that these jobs are over, by id."""
     return {"ended_job": [job.id for job in jobs]}
 
 

@@ -24,7 +24,6 @@ class Split:
 
     @property
     def first(self) -> Path:
-        """Return the storage root of the other jobs."""
         return self.storage.tree / "checkpoints"
 
     def settings(self, root: Path, **more: Any) -> dict[str, Any]:

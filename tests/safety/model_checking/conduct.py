@@ -82,7 +82,6 @@ class Collector(NamedTuple):
                 yield from (at for _, at in each.issued)
 
     def moved(self, to: Callable[[int], int]) -> Collector:
-        """Return the same with every instant replaced."""
         if self.phase < 0:
             return self
         return self._replace(
@@ -152,12 +151,10 @@ Steps = Iterator[tuple[str, World]]
 
 
 def rested(collector: Collector, conduct: Conduct) -> Collector:
-    """Return a collector whose run has ended."""
     runs = collector.runs + 1
     return Collector(phase=OVER if runs >= conduct.runs else IDLE, runs=runs)
 
 
 def with_collector(world: World, index: int, collector: Collector) -> World:
-    """Return the world with one collector changed."""
     others = world.collectors
     return world._replace(collectors=(*others[:index], collector, *others[index + 1 :]))

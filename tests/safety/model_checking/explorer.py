@@ -10,8 +10,6 @@ StateT = TypeVar("StateT", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What an exploration found."""
-
     states: int  # distinct states that were reached
     transitions: int  # steps that were taken, those to known states included
     depth: int  # steps of the longest shortest way

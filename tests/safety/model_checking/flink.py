@@ -76,7 +76,6 @@ Steps = Iterator[tuple[str, World]]
 
 
 def fresh_job(scope: Scope) -> Job:
-    """Return a job that has just started, with one table a task."""
     tasks = tuple(Task((each,), -1, ()) for each in range(scope.tasks))
     return Job(is_running=True, tasks=tasks, next_table=scope.tasks)
 
@@ -222,7 +221,6 @@ def _acknowledged(world: World, index: int, flight: Flight, task: int, *, scope:
 def _registered(
     world: World, index: int, number: int, part: Part, *, scope: Scope
 ) -> tuple[World, Part | None]:
-    """Return the world with one part's files registered, and what the part holds then."""
     entries = {entry.key: entry for entry in world.jobs[index].registry}
     handles: list[tuple[int, File]] = []
     dropped: list[File] = []

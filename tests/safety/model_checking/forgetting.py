@@ -35,8 +35,6 @@ class Stored(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """A savepoint."""
-
     job: str
     number: int
     at: int
@@ -49,8 +47,6 @@ class Saved(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run of a job."""
-
     job: str
     began: int
     following: int = 1

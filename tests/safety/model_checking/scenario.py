@@ -33,7 +33,6 @@ class Scenario:
     clocks: tuple[tuple[int, int], ...] = ((0, 0),)
 
     def starts(self) -> list[World]:
-        """Return the first states."""
         return [self.first(*each) for each in self.clocks]
 
     def first(self, ahead: int = 0, teller: int = 0) -> World:
@@ -44,7 +43,6 @@ class Scenario:
         return self._settled(world._replace(collectors=(Collector(),) * self.collectors))
 
     def steps(self, world: World) -> Steps:
-        """Yield every step and the state that it leads to."""
         if not world.lost and all(each.phase == OVER for each in world.collectors):
             return
         for label, after in self._all(world):

@@ -83,7 +83,6 @@ class World:
 
     @property
     def jobs(self) -> list[LineageJob]:
-        """Return what cycles know of the jobs."""
         return [
             a_job(
                 f"j{at}",
@@ -163,7 +162,6 @@ def _gone(world: World) -> frozenset[str]:
 
 
 def worlds(jobs: int) -> Iterator[World]:
-    """Yield every lineage of so many jobs."""
     points = [
         [None, *itertools.product(range(job), range(1, CHECKPOINTS + 1))] for job in range(jobs)
     ]

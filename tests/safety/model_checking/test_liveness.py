@@ -39,7 +39,6 @@ def quiet(world: World, scope: Scope) -> World:
 
 
 def good_cycle(world: World) -> World:
-    """Return the world after one run of a collector that is left alone."""
     world = world._replace(collectors=(Collector(),))
     while world.collectors[0].runs == 0:
         (_, world), *_ = collector.steps(world, WITH_TOMBSTONES)

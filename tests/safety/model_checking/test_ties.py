@@ -71,7 +71,6 @@ COMPARED = (
 
 
 def scan_of(seen: Seen, numbers: Iterable[tuple[int, int]]) -> CheckpointScan:
-    """Return what a scan of the storage root would be."""
     metadata = {
         f"{job_id(home)}/chk-{number}": StoredObject(
             key=ObjectKey(f"{job_id(home)}/chk-{number}/_metadata"), size=1, modified_at=None

@@ -145,25 +145,21 @@ def job_id(index: int) -> JobId:
 
 
 def directory(index: int) -> Location:
-    """Return a job's directory."""
     return BASE.child(job_id(index))
 
 
 def at(instant: int) -> datetime:
-    """Return an instant of the model as a time."""
     return T0 + instant * TICK
 
 
 @cache
 def name_of(file: File, *, has_id: bool = False) -> str:
-    """Return the base name of a file."""
     uuid = md5(repr(file).encode(), usedforsecurity=False).digest()
     return artifact_name(file[1] if has_id else None, uuid)
 
 
 @cache
 def artifact_of(file: File, *, has_id: bool = False) -> Artifact:
-    """Return what the file's name tells."""
     number, uuid = parse_artifact_name(name_of(file, has_id=has_id)) or (None, None)
     layout = DirectoryLayout.FLAT if number is None else DirectoryLayout.FLAT_WITH_ID
     return Artifact(layout, uuid=uuid, checkpoint_id=number)
@@ -171,13 +167,11 @@ def artifact_of(file: File, *, has_id: bool = False) -> Artifact:
 
 @cache
 def stored(file: File, instant: int, *, has_id: bool = False) -> StoredObject:
-    """Return a file as a listing shows it."""
     key = ObjectKey(f"{job_id(file[0])}/shared/{name_of(file, has_id=has_id)}")
     return StoredObject(key=key, size=1, modified_at=at(instant), etag=None)
 
 
 def places(root: Root, *, has_id: bool = False) -> dict[Location, FileNames]:
-    """Return the base names that a root refers to, by folder."""
     found: dict[Location, list[str]] = {}
     for file in root.files:
         names = found.setdefault(directory(file[0]).child("shared"), [])
@@ -384,7 +378,6 @@ class _Names(frozenset[bytes]):
 
 
 def live_files(seen: Seen, *, first_too: bool = True) -> frozenset[File]:
-    """Return every file that a root or a snapshot names."""
     named = {file for job in seen.jobs for root in job.roots for file in root.files}
     for job in seen.jobs:
         for each in (job.first if first_too else None, job.second):

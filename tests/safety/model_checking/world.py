@@ -20,8 +20,6 @@ Place = tuple[int, int]
 
 
 class Root(NamedTuple):
-    """A ``_metadata`` in the storage."""
-
     home: int
     number: int
     handles: Handles
@@ -29,7 +27,6 @@ class Root(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Return where it lies."""
         return self.home, self.number
 
     @property
@@ -138,7 +135,6 @@ class World(NamedTuple):
     teller: int = 0  # how far that machine of the store is ahead of it that tells the time
 
     def root(self, place: Place) -> Root | None:
-        """Return what lies at a place."""
         return next((root for root in self.roots if root.place == place), None)
 
     def with_job(self, index: int, **changes: Any) -> World:
@@ -164,12 +160,10 @@ def instants(world: World) -> Iterator[int]:
 
 
 def next_instant(world: World) -> int:
-    """Return an instant after all that are known."""
     return world.clock if world.clock >= 0 else max(instants(world), default=0) + 1
 
 
 def told_instant(world: World) -> int:
-    """Return the present instant as the store tells it."""
     return next_instant(world) + world.teller
 
 
@@ -185,7 +179,6 @@ def canonical(world: World) -> World:
 
 
 def moved(world: World, to: Callable[[int], int]) -> World:
-    """Return the world with every instant replaced."""
     return world._replace(
         jobs=tuple(
             job._replace(
@@ -209,7 +202,6 @@ def moved(world: World, to: Callable[[int], int]) -> World:
 
 
 def moved_roots(roots: tuple[Root, ...], to: Callable[[int], int]) -> tuple[Root, ...]:
-    """Return roots with their instants replaced."""
     return tuple(root._replace(at=to(root.at)) for root in roots)
 
 
@@ -227,12 +219,10 @@ def lost_file(world: World) -> str | None:
 
 
 def told(file: File) -> str:
-    """Return a file's name for people."""
     job, number, table = file
     what = "private" if table == PRIVATE else f"table {table}"
     return f"{'ABC'[job]}/shared/{number}:{what}"
 
 
 def told_root(place: Place) -> str:
-    """Return a root's name for people."""
     return f"{'ABC'[place[0]]}/chk-{place[1]}"

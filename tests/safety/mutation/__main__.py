@@ -65,7 +65,6 @@ def run(work: Path, modules: list[str], asked: list[str], children: int, *, agai
 
 
 def main() -> None:
-    """Mutate what is asked for."""
     parser = argparse.ArgumentParser(prog="mutation", description=__doc__.partition("\n")[0])
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="judge, aws, ...")
     parser.add_argument("--work", type=Path, help="keep the tree, and go on there next time")

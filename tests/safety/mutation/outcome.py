@@ -109,7 +109,6 @@ def interruptible() -> Iterator[None]:
 
 
 def statuses(work: Path) -> Mapping[str, str]:
-    """Return mutmut's word for every mutant, by its name."""
     found = _RESULT.finditer(mutmut(work, "results", "--all", "true"))
     return {hit["name"]: hit["status"] for hit in found}
 
@@ -122,7 +121,6 @@ def survivors(work: Path, found: Mapping[str, str]) -> Iterator[tuple[str, Chang
 
 
 def change_of(name: str, diff: str) -> Change:
-    """Return what a mutant changes, by its name and its unified diff."""
     lines = [line for line in diff.splitlines() if not line.startswith(("---", "+++"))]
     taken = (line[1:].strip() for line in lines if line.startswith("-"))
     put = (line[1:].strip() for line in lines if line.startswith("+"))

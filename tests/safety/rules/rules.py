@@ -29,7 +29,6 @@ _PROMISES_MARKS = "<!-- generated: promises -->", "<!-- end of promises -->"
 
 
 def _rows(marks: tuple[str, str]) -> list[list[str]]:
-    """Return the cells of a table of the page, row by row."""
     part = PAGE.read_text().partition(marks[0])[2].partition(marks[1])[0]
     return [line[2:-2].split(" | ") for line in part.strip().splitlines()[2:]]
 
@@ -89,7 +88,6 @@ def table() -> str:
 
 
 def page_with_table(page: str) -> str:
-    """Return the page with its table of rules as the code is now."""
     return with_part(page, _RULES_MARKS, table())
 
 

@@ -50,7 +50,6 @@ class Cloud:
     writes: int = 0  # how many there were
 
     def time(self) -> datetime:
-        """Return the time as one machine of the store has it."""
         wrong = ((self.writes * 7) % 5 - 2) / 4 * self.slack
         return (self.now + wrong).replace(microsecond=0) if self.is_coarse else self.now + wrong
 
@@ -58,7 +57,6 @@ class Cloud:
         self.now += span
 
     def put(self, key: str, data: bytes = b"state") -> None:
-        """Store an object."""
         self.writes += 1
         self.passes(timedelta(milliseconds=10))
         self.blobs[key] = Blob(data, self.time(), f"e{self.writes}")
@@ -73,7 +71,6 @@ class Cloud:
 
 
 def facts(key: str, blob: Blob) -> StoredObject:
-    """Return what a listing says of an object."""
     return StoredObject(
         key=ObjectKey(key), size=len(blob.data), modified_at=blob.at, etag=blob.etag
     )

@@ -181,8 +181,6 @@ class Memory:
 
 @dataclass(frozen=True)
 class Saved:
-    """A plan that was saved."""
-
     plan: Plan
     rows: list[pa.RecordBatch]
 
@@ -275,7 +273,6 @@ class Collector:
         return [Exports(self.process, self.site.flinks, self.site.exported)]
 
     def plan(self) -> Saved:
-        """Return a plan, as ``plan`` makes it."""
         with in_one_thread():
             return self._cycle()[0]
 
@@ -351,6 +348,5 @@ class Collector:
             sweep.run.close()
 
     def bring_back(self, rows: Sequence[pa.RecordBatch]) -> int:
-        """Return how many objects of a run are back."""
         storage = self._storage(canonical(self.site.settings.root))
         return len(list(undelete(storage, lambda: rows)))

@@ -58,7 +58,6 @@ SPECIAL: Mapping[str, frozenset[Fault]] = {
 
 
 def faults_of(kind: str) -> list[Fault]:
-    """Return what a kind of call may meet with, in order."""
     return [fault for fault in Fault if fault in ANYWHERE | SPECIAL.get(kind, frozenset())]
 
 

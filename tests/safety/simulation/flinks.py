@@ -44,7 +44,6 @@ class Root:
 
     @property
     def key(self) -> str:
-        """Return where its metadata lies."""
         return f"{self.folder}/_metadata"
 
 
@@ -83,7 +82,6 @@ class Flinks:
         return f"{self.names * 2654435761 % 2**32:08x}-0000-4000-8000-{self.names:012x}"
 
     def existing(self) -> list[Root]:
-        """Return every root whose metadata is stored."""
         return [root for root in self.roots.values() if root.key in self.cloud.blobs]
 
     def needed(self) -> set[str]:
@@ -126,8 +124,6 @@ class Flinks:
 
 @dataclass
 class Job:
-    """One job."""
-
     flinks: Flinks  # all of them
     id: JobId  # of the job
     directory: str  # key of its checkpoint directory
@@ -162,12 +158,10 @@ class Job:
 
     @property
     def is_listed(self) -> bool:
-        """Return whether the cluster shows it."""
         return self.status not in {"", "forgotten"} and not self.is_hidden
 
     @property
     def is_running(self) -> bool:
-        """Return whether a JobManager has it."""
         return self.status == "RUNNING"
 
     # --- checkpoints
@@ -445,7 +439,6 @@ class Job:
         )
 
     def facts(self) -> JobFacts:
-        """Return what REST says."""
         shown = self.history[:-11:-1]
         own = [each.id for each in self.history if not each.is_savepoint]
         restored = self.restored

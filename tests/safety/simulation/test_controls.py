@@ -45,13 +45,10 @@ class Small(World, RuleBasedStateMachine):
 
 
 class Leaking(Small):
-    """Jobs that leak, and cycles."""
-
     tally = Tally()
 
     @initialize()
     def begin(self) -> None:
-        """Start a job."""
         self.set_up(0)
         self.flinks.start("ck", "s3://b/", retained_most=2)
         self._go_on(Job.round, Job.grow, Job.round)
@@ -77,7 +74,6 @@ class Logging(Small):
 
     @initialize()
     def begin(self) -> None:
-        """Start the job."""
         self.set_up(0)
         self.flinks.start("ck", "s3://b/", retained_most=2, concurrent=3, has_log=1)
         self._go_on(Job.round, Job.round, Job.tidy)
@@ -418,11 +414,9 @@ class Control:
 
     @property
     def name(self) -> str:
-        """Return what is taken away."""
         return self.what if isinstance(self.what, str) else self.what.__name__
 
     def remove(self, patch: pytest.MonkeyPatch) -> None:
-        """Take it away."""
         remove(self.what, patch) if isinstance(self.what, str) else self.what(patch)
 
 

@@ -24,7 +24,6 @@ class Story(World):
     tally = Tally()
 
     def copy(self) -> Story:
-        """Return another one in the same state."""
         other = Story()
         other.site, other.plans = copy.deepcopy((self.site, self.plans))
         other.flinks, other.runs = other.site.flinks, self.runs

@@ -50,7 +50,6 @@ class Bucket:
 
     @property
     def uri(self) -> str:
-        """Return how Flink and collectors name it."""
         return f"s3://{self.name}"
 
     @property
@@ -69,7 +68,6 @@ class Bucket:
         return _client(self.url, self.access_key, self.secret_key)
 
     def close(self) -> None:
-        """Give this process's connections back."""
         self._server.close()
         _client.cache_clear()
 
@@ -91,12 +89,10 @@ class Bucket:
         return {key for key, *_ in self.rows(prefix)}
 
     def uploads(self) -> set[str]:
-        """Return the keys of unfinished uploads."""
         found = self._server.list_multipart_uploads(Bucket=self.name).get("Uploads", ())
         return {each["Key"] for each in found}
 
     def read(self, key: str) -> bytes | None:
-        """Return an object's bytes, ``None`` if it went away."""
         try:
             data: bytes = self._server.get_object(Bucket=self.name, Key=key)["Body"].read()
         except self._server.exceptions.NoSuchKey:
@@ -104,7 +100,6 @@ class Bucket:
         return data
 
     def has(self, key: str) -> bool:
-        """Return whether there is such an object."""
         return self.read(key) is not None
 
     def named(self) -> set[str]:

@@ -31,7 +31,6 @@ class Audit:
 
     @property
     def records(self) -> int:
-        """Return how many numbers were given to the job."""
         return sum(self.lanes.values())
 
     def check(self, keys: int) -> None:

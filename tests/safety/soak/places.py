@@ -66,7 +66,6 @@ class Places:
 
     @property
     def state(self) -> Path:
-        """Return the collectors' state location."""
         return self.work / "state"
 
     @property
@@ -76,27 +75,22 @@ class Places:
 
     @property
     def seen(self) -> Path:
-        """Return the file that the watcher writes."""
         return self.work / "checkpoints.jsonl"
 
     @property
     def removals(self) -> Path:
-        """Return the file that the witness writes."""
         return self.work / "removals.tsv"
 
     def make(self) -> None:
-        """Make the folders that must be there."""
         self.base.mkdir()
         (self.work / "savepoints").mkdir()
 
     # ------------------------------------------------------------------ what lies there
 
     def retained(self, job: str) -> list[Place]:
-        """Return the checkpoints of a job, oldest first."""
         return [*retained(self.base / job)]
 
     def beside(self, checkpoint: Place) -> list[Place]:
-        """Return the checkpoints of the same job, this one as well."""
         return [*retained(Path(checkpoint).parent)]
 
     def checkpoints(self) -> set[Place]:
@@ -132,12 +126,10 @@ class Places:
 
     @property
     def ended(self) -> list[str]:
-        """Return the jobs that are over."""
         with self._lock:
             return sorted(self._ended)
 
     def delete(self, checkpoint: Place) -> None:
-        """Delete a checkpoint by hand, its metadata first."""
         self.give_up(checkpoint)
         (Path(checkpoint) / "_metadata").unlink()
         shutil.rmtree(checkpoint)
@@ -186,12 +178,10 @@ class BucketPlaces(Places):
 
     @property
     def flink_root(self) -> str:
-        """Return the storage root, which Flink names alike."""
         return self.root
 
     @property
     def trees(self) -> Iterable[Path | Prefix]:
-        """Return where checkpoints and savepoints appear."""
         return (Prefix(self.bucket, ""),)
 
     @property
@@ -212,11 +202,9 @@ class BucketPlaces(Places):
         self.bucket.make()
 
     def retained(self, job: str) -> list[Place]:
-        """Return the checkpoints of a job, oldest first."""
         return [*self.bucket.retained(f"ckpt/{job}")]
 
     def beside(self, checkpoint: Place) -> list[Place]:
-        """Return the checkpoints of the same job, this one as well."""
         return [*self.bucket.retained(self.bucket.key(str(checkpoint)).rpartition("/")[0])]
 
     def checkpoints(self) -> set[Place]:
@@ -225,7 +213,6 @@ class BucketPlaces(Places):
         return {f"{self.bucket.uri}/{folder}" for folder in folders}
 
     def gone_from(self, checkpoint: Place) -> set[str]:
-        """Return the objects that a checkpoint names by path and that are not there."""
         return self.bucket.gone_from(str(checkpoint))
 
     def exists(self, path: str) -> bool:
@@ -248,6 +235,5 @@ class BucketPlaces(Places):
         return {f"{self.bucket.uri}/{key}" for key in found if len(times[key.split("/")[1]]) > 1}
 
     def delete(self, checkpoint: Place) -> None:
-        """Delete a checkpoint by hand, its metadata first."""
         self.give_up(checkpoint)
         self.bucket.delete_folder(self.bucket.key(str(checkpoint)))

@@ -66,7 +66,6 @@ class Report:
     left: set[str] = field(default_factory=set)  # orphans that were still there at the end
 
     def __str__(self) -> str:
-        """Return the figures in one line."""
         deeds, told = self.deeds, self.told
         return (
             f"{self.seconds:.0f} s, {deeds.checkpoints} checkpoints completed,"

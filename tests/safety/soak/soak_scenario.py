@@ -39,18 +39,15 @@ class Story:
 
     @property
     def modes(self) -> list[ClaimMode]:
-        """Return the modes of restoring that this Flink has."""
         found: list[ClaimMode] = [] if self.places.layout.has_log else ["NO_CLAIM"]
         found.append("CLAIM")
         return found if as_numbers(self.cluster.version) >= (2,) else [*found, "LEGACY"]
 
     @property
     def formats(self) -> Sequence[SavepointFormat]:
-        """Return the formats of savepoints that there are."""
         return _FORMATS if self.places.layout.is_canonical else ("NATIVE",)
 
     def begin(self, lines: int) -> None:
-        """Start the jobs."""
         for _ in range(lines):
             self.lines.append(self._fresh())
         for line in self.lines:
@@ -84,7 +81,6 @@ class Story:
             self.stall()
 
     def finish(self) -> list[Place]:
-        """Cancel all jobs; return the newest checkpoint of each."""
         newest: list[Place] = []
         for line in self.lines:
             self._settle(line)
@@ -136,7 +132,6 @@ class Story:
         self._succeed(line, self._choice_of(line.job), self.chance.choice(self.modes))
 
     def take_a_savepoint(self) -> None:
-        """Take a savepoint of a running job."""
         line, how = self.chance.choice(self.lines), self.chance.choice(self.formats)
         self.cluster.savepoint(line.job, self.places.savepoints, how)
         self.deeds.savepoints[how.lower()] += 1

@@ -55,11 +55,9 @@ class Scene:
         self._watcher.start()
 
     def seen(self) -> str:
-        """Return what the watcher has written."""
         return self.places.seen.read_text() if self.places.seen.is_file() else ""
 
     def upload(self) -> Path:
-        """Write a shared file."""
         path = self.job / "shared" / str(uuid.uuid4())
         path.write_bytes(b"state")
         return path
@@ -88,7 +86,6 @@ class Scene:
         path.unlink()
 
     def verdict(self) -> Verdict:
-        """End the watch, and judge."""
         self._stop.set()
         self._watcher.join()
         return judge(self.places.seen, self.places.removals)

@@ -19,7 +19,6 @@ DAMAGED = UnclearFact(why="x", origin=Origin(kind="State", namespace="", name="/
 
 
 def runs(job: str) -> dict[str, Any]:
-    """Return the FlinkDeployment with a job."""
     document = a_deployment(status=a_status(job))
     document["metadata"]["uid"] = "uid-of-orders"
     return document

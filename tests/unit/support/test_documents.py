@@ -34,7 +34,6 @@ def _options() -> set[str]:
 
 
 def _said(page: Path) -> str:
-    """Return what a page says of today; a changelog also says what was."""
     return "" if page.name == "CHANGELOG.md" else page.read_text()
 
 
@@ -46,7 +45,6 @@ def test_an_option_that_a_page_names_exists(page: Path) -> None:
 
 
 def _blocks(language: str) -> list[str]:
-    """Return the README's fenced blocks of some languages, in order."""
     return re.findall(rf"^```(?:{language})\n(.*?)```", README, re.MULTILINE | re.DOTALL)
 
 

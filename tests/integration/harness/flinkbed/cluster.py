@@ -333,7 +333,6 @@ class Cluster:
     def savepoint(
         self, job_id: str, directory: Directory, savepoint_format: SavepointFormat = "CANONICAL"
     ) -> Directory:
-        """Take a savepoint and return its folder."""
         body = {
             "target-directory": _uri(directory),
             "cancel-job": False,
@@ -377,7 +376,6 @@ class Cluster:
     # ------------------------------------------------------------------ checkpoints
 
     def checkpoints(self, job_id: str) -> dict[str, Any]:
-        """Return Flink's answer to ``/jobs/:id/checkpoints``."""
         return dict(self.rest.get(f"/jobs/{job_id}/checkpoints"))
 
     def latest_completed(self, job_id: str) -> dict[str, Any] | None:

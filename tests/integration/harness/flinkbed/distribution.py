@@ -33,7 +33,6 @@ def cache_folder() -> Path:
 
 
 def java_tool(name: str) -> str:
-    """Return the path of java or javac."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(name, path=str(Path(home) / "bin") if home else None)
     if not found:
@@ -51,7 +50,6 @@ def jars(version: str) -> list[Path]:
 
 
 def job_jar(version: str) -> Path:
-    """Return the job compiled against this version."""
     return compiled(version, JOB_SOURCE)
 
 

@@ -52,17 +52,14 @@ class Jvm:
 
     @property
     def running(self) -> bool:
-        """Whether the process lives."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def pid(self) -> int | None:
-        """The process's id while it lives."""
         return self._process.pid if self._process and self.running else None
 
     @property
     def starts(self) -> int:
-        """How often this role was started."""
         return self._starts
 
     def start(
@@ -119,7 +116,6 @@ class Jvm:
             self._process.terminate()
 
     def tail(self, lines: int = 40) -> str:
-        """Return the end of the newest log."""
         if not self._starts:
             return f"--- the {self.role} was never started"
         return "\n".join(

@@ -27,7 +27,6 @@ def plugin_jar(version: str) -> Path:
 
 
 def build_plugin(version: str, folder: Path) -> Path:
-    """Build the plugin against this version, as its README says."""
     command = [sys.executable, str(PLUGIN / "build.py")]
     command += ["--flink-lib", str(jars(version)[0].parent), "--out", str(folder)]
     done = finished(command, check=True)
@@ -43,5 +42,4 @@ def run_probe(version: str, probe: Path, *arguments: object) -> str:
 
 
 def witness_jar(version: str) -> Path:
-    """Return the witness compiled against this version."""
     return compiled(version, WITNESS)

@@ -20,7 +20,6 @@ class Rest:
         self._client = httpx.Client(base_url=url, timeout=speed.command(), trust_env=False)
 
     def close(self) -> None:
-        """Give connections back."""
         self._client.close()
 
     def get(self, path: str) -> Any:
@@ -42,7 +41,6 @@ class Rest:
         return Path(answer.json()["filename"]).name
 
     def unfinished_jobs(self) -> list[str]:
-        """Return the ids of all jobs that have not ended."""
         jobs = self.get("/jobs")["jobs"]
         return [job["id"] for job in jobs if job["status"] not in ENDED]
 
@@ -50,7 +48,6 @@ class Rest:
         return str(self.get(f"/jobs/{job_id}")["state"])
 
     def is_running(self, job_id: str) -> bool:
-        """Whether the job and all its tasks run."""
         job = self.get(f"/jobs/{job_id}")
         tasks = {vertex["status"] for vertex in job["vertices"]}
         return job["state"] == "RUNNING" and tasks == {"RUNNING"}

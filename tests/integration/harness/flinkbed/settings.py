@@ -115,7 +115,6 @@ class Workload:
 
 
 def as_numbers(version: str) -> tuple[int, ...]:
-    """Return a version as numbers that compare."""
     return tuple(int(number) for number in re.findall(r"\d+", version))
 
 

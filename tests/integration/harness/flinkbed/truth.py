@@ -48,7 +48,6 @@ def named_in_metadata(tree: Path) -> set[str]:
 
 
 def shared_files(job_dir: Path) -> set[Path]:
-    """Return the files of the job's ``shared`` folder."""
     return {path for path in (job_dir / "shared").rglob("*") if path.is_file()}
 
 

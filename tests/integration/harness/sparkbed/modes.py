@@ -148,7 +148,6 @@ class Standalone:
     workers: tuple[subprocess.Popen, ...]
 
     def executors(self) -> list[int]:
-        """Return the ids of the executors' processes."""
         mine = {each.pid for each in self.workers}
         found = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
         return [pid for pid in found if _parent_of(pid) in mine]

@@ -25,7 +25,6 @@ def why_not() -> str | None:
 
 
 def spark_home() -> Path:
-    """Return where PySpark keeps Spark."""
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.origin is not None

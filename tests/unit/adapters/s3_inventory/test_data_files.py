@@ -34,12 +34,10 @@ from support.inventory_reports import (
 
 
 def manifest_of(form: str, columns: tuple[str, ...] = PLAIN) -> Manifest:
-    """Return the manifest of some report of this kind."""
     return read_manifest(json.dumps(a_report([], form=form, columns=columns).manifest).encode())
 
 
 def read(folder: Path, data: bytes, form: str, columns: tuple[str, ...] = PLAIN) -> list[dict]:
-    """Return what a data file shows."""
     path = folder / "file"
     path.write_bytes(data)
     batches = list(current_objects(path, manifest_of(form, columns)))

@@ -37,7 +37,6 @@ class Counted(OrderedStorage):
 
     @property
     def list_requests(self) -> int:
-        """Return the requests so far."""
         return self.requests
 
 
@@ -62,7 +61,6 @@ def listed(
 
 
 def a_cluster(folder: Path, **how: object) -> HereCluster:
-    """Return a cluster whose work folder is below a folder."""
     return HereCluster(WorkFolder(canonical(str(folder / "work"))), **how)
 
 

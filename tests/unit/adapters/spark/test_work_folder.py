@@ -56,7 +56,6 @@ class Reading:
     held: list[int] = field(default_factory=list)
 
     def read_packed(self, file: ExchangeFile) -> str:
-        """Return a value."""
         self.held.append(len(passes._marking_here))
         return file.name
 

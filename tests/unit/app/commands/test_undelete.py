@@ -12,6 +12,5 @@ def test_no_name_styles_the_screen_or_breaks_a_line() -> None:
 
 
 def test_without_a_warning_there_are_counts_alone() -> None:
-    """In the order in which they were counted."""
     document = {"counts": {"restored": 2, "gone": 1}}
     assert [str(each) for each in undeletion_lines(document)] == ["2 brought back", "1 gone"]

@@ -31,7 +31,6 @@ EXAMPLE: dict[str, Any] = {
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Write a configuration and load it."""
     for name in ("ORPHANGC_MODE", "ORPHANGC_HTTP__PORT"):
         monkeypatch.delenv(name, raising=False)
 

@@ -11,7 +11,6 @@ MONDAY = datetime(2026, 11, 2, tzinfo=UTC)
 
 
 def fires(schedule: str, count: int, timezone: str = "UTC") -> list[datetime]:
-    """Return the first instants of a schedule from a Monday on."""
     trigger, found, last = trigger_of(schedule, timezone), [], None
     for _ in range(count):
         last = trigger.get_next_fire_time(last, MONDAY if last is None else last)

@@ -9,8 +9,6 @@ from orphangc.app.console.progress import LoggedProgress, shown_progress
 
 
 class Clock:
-    """A clock that is set."""
-
     seconds = 1000.0
 
     def __call__(self) -> float:
@@ -54,8 +52,6 @@ def test_a_phase_that_stands_still_shows_no_remaining_time() -> None:
 
 
 class Terminal(io.StringIO):
-    """A screen."""
-
     def isatty(self) -> bool:
         return True
 

@@ -8,8 +8,6 @@ VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 @dataclass
 class Element:
-    """One element, its attributes by name, and what is in it."""
-
     tag: str
     attributes: dict[str, str]
     children: "list[Element | str]" = field(default_factory=list)

@@ -199,7 +199,6 @@ def story_jobs() -> tuple[JobPart, ...]:
 
 
 def a_root(job_id=ORDERS, number=4182) -> RootPart:
-    """Return one root as the plan shows it."""
     return RootPart(
         uri=f"{ROOT}/{job_id}/chk-{number}",
         job_id=job_id,

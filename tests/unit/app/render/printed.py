@@ -7,7 +7,6 @@ from rich.console import Console, RenderableType
 
 
 def printed(parts: Iterable[RenderableType], width: int, **terminal: object) -> str:
-    """Return what a terminal of that width shows."""
     console = Console(file=io.StringIO(), width=width, **terminal)
     for each in parts:
         console.print(each)

@@ -305,14 +305,12 @@ def test_the_page_has_landmarks_headings_and_tables_that_can_be_read_aloud(story
 
 
 def luminance(colour: str) -> float:
-    """Return WCAG's relative luminance of ``#rrggbb``."""
     channels = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def contrast(one: str, other: str) -> float:
-    """Return WCAG's contrast of two colours."""
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 

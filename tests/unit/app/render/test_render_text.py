@@ -62,7 +62,6 @@ HOSTILE = (
 
 
 def printed(parts, width=100) -> str:
-    """Return what a terminal of that width shows, colours included."""
     return on_terminal(parts, width, force_terminal=True, color_system="standard")
 
 
@@ -260,7 +259,6 @@ def test_every_guard_has_advice(guard):
 
 @pytest.mark.parametrize("condition", list(Condition))
 def test_every_condition_has_advice(condition):
-    """Every condition of deletion has advice: what to do about it."""
     assert set(CONDITIONS) == set(Condition)
     assert condition_advice(condition.value).text.endswith(".")
 
@@ -307,7 +305,6 @@ def tables_of(tokens):
 
 
 def shape(text: str):
-    """Return the blocks of a Markdown text."""
     return [token.type for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text)]
 
 

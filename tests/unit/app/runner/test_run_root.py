@@ -23,7 +23,6 @@ DELETED = (SweptPart(action=Action.DELETE, outcome=Outcome.DONE, objects=1, byte
 
 
 def ended(code: int, **more: object) -> RunRecord:
-    """Return the record of a run that ended so."""
     return a_record(exit_code=code, result=result_of(code), **more)
 
 

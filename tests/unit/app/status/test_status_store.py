@@ -22,7 +22,6 @@ def store() -> StatusStore:
 
 
 def whole(number: int, **more: object):
-    """Return a record as it was written down."""
     record = a_record(number, **more)
     return record.model_copy(update={"totals": totals_after(Totals(), record)})
 

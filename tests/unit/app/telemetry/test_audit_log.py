@@ -31,7 +31,6 @@ class Taken:
         self.rows = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Count the rows."""
         self.rows += batch.num_rows
 
 

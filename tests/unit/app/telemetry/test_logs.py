@@ -137,8 +137,6 @@ def test_a_password_may_hold_an_at_sign():
 
 
 class Terminal(io.StringIO):
-    """A screen."""
-
     def isatty(self) -> bool:
         return True
 

@@ -55,12 +55,10 @@ CONTRACT = {
 
 
 def metrics(**more: Any) -> Metrics:
-    """Return the metrics of one storage root."""
     return Metrics([ScheduledRoot(root=ROOT, schedule="6h")], "1.2.3", **more)
 
 
 def kept(record: RunRecord, before: Totals) -> RunRecord:
-    """Return a record as the state location holds it."""
     return record.model_copy(update={"totals": totals_after(before, record)})
 
 
@@ -73,7 +71,6 @@ GUARDS_OF_RECORD = ("unreadable_root", "closed_world")
 
 
 def full_record() -> RunRecord:
-    """Return a record that says something of everything."""
     return a_record(
         plan_id="p",
         phases=(a_phase(), a_phase(RunResult.SOME_DELETES_FAILED, Phase.SWEEP, seconds=100)),

@@ -29,7 +29,6 @@ class Client:
         )
 
     def ask(self, method: str, path: str, **options) -> httpx.Response:
-        """Return the answer to one request."""
         if self.source is _SOURCE:
             _SOURCE.now = self.status
 

@@ -7,7 +7,6 @@ from unit.app.web.statuses import a_record
 
 
 def a_kept_plan(folder, *, batch=None, jobs=None, **changes):
-    """Return the record of a run whose plan is in a folder."""
     batch = verdicts() if batch is None else batch
     directory = PlanDirectory(folder)
     directory.prepared()

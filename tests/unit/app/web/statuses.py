@@ -101,7 +101,6 @@ def a_job(job_id=ORDERS, **changes) -> JobRecord:
 
 
 def added(jobs) -> tuple[Tally, ...]:
-    """Return the tallies of all jobs together."""
     sums: dict = {}
     for each in (t for job in jobs for t in job.amounts):
         key = (each.scope, each.action, each.reason)

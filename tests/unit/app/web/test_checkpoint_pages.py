@@ -18,14 +18,12 @@ GOLDEN = golden("2.3.0/classic").folder
 
 
 def a_run(folder: Path, *uris: object) -> RunRecord:
-    """Return the record of a run that read some checkpoints of one job."""
     parts = [checkpoint(0, uri=str(uri), job_id=ORDERS) for uri in uris]
     document = report(lineage(checkpoints=parts)).model_dump_json()
     return kept(folder / "plan", document).model_copy(update={"jobs": (a_job(),)})
 
 
 def asked(record: RunRecord, uri: object, **options):
-    """Return the answer to a request for a checkpoint's page."""
     client = Client(a_status(a_root(record, settings={"root": record.root})), **options)
     return client.get(f"/ui/runs/{record.run_id}/checkpoints", params={"uri": str(uri)})
 

@@ -15,14 +15,12 @@ from unit.app.web.statuses import a_record, a_root, a_status, without_plan
 
 
 def kept(folder: Path, document: str) -> RunRecord:
-    """Return the record of a run that kept its lineages."""
     folder.mkdir(parents=True)
     (folder / LINEAGES_FILE).write_text(document)
     return a_record(plan_folder=str(folder), root="/cp")
 
 
 def document(number: int = 1, **changes: object) -> str:
-    """Return lineages as a run writes them."""
     return report(*[lineage()] * number, **changes).model_dump_json()
 
 

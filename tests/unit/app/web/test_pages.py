@@ -46,7 +46,6 @@ from unit.app.web.statuses import (
 
 
 def seen(status, path="/", http=None):
-    """Return a page as its elements."""
     answer = Client(status, http=http).get(path)
     assert answer.status_code == 200, answer.text
     return parse(answer.text)
@@ -58,7 +57,6 @@ def words(element) -> str:
 
 
 def pages_of(status):
-    """Return the path of every page of a status."""
     paths = ["/", "/ui/runs", "/ui/nowhere"]
     for root in status.roots:
         for run in root.records[:2]:

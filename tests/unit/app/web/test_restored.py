@@ -32,7 +32,6 @@ def a_check(*, value, place="", is_confirmed=True, **changes) -> RememberedUsage
 
 
 def restored(*more, value, **changes):
-    """Return a status in which one job was restored from the snapshot."""
     looks = (a_check(value=value, **changes), a_check(value=value, place=SNAPSHOT, **changes))
     job = a_job(looks=looks, state_self_sustained=answer_of(looks))
     return a_status(a_root(a_record(jobs=[job])), *more)

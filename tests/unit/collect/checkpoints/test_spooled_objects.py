@@ -30,7 +30,6 @@ class Changing(LocalStorage):
     happening = staticmethod(lambda: None)
 
     def part(self, key, *, start: int, size: int) -> bytes | None:
-        """Return a part."""
         if start:
             self.happening()
         return super().part(key, start=start, size=size)
@@ -38,7 +37,6 @@ class Changing(LocalStorage):
 
 @pytest.fixture
 def stored(tmp_path, monkeypatch) -> tuple[Changing, Path]:
-    """Return a storage and a file of three parts in it."""
     monkeypatch.setattr(spooled_objects, "_PART", 4)
     folder = tmp_path / "storage"
     folder.mkdir()

@@ -34,7 +34,6 @@ STARTED = (a_checkpoint(43, triggered_at=ago("20d")),)
 
 
 def rule_of(job) -> UploadRule:
-    """Return the rule of one job's uploads."""
     cycle = a_cycle()
     judgement = judge(job, cycle)
     bounds = bounds_of_job(job, judgement, cycle, None)

@@ -30,7 +30,6 @@ Behaviour = Callable[[int, Sequence[StoredObject]], list[DeletionStatus | str]]
 
 
 def keys_of(count: int, job: str = JOB) -> list[str]:
-    """Return keys of flat artifacts, ascending."""
     return sorted(f"{job}/shared/{uuid.UUID(int=n * 7919 << 64)}" for n in range(1, count + 1))
 
 
@@ -134,8 +133,6 @@ class Looks:
         self.before = named
 
     def fail(self, error: Exception, *, from_look: int) -> None:
-        """Let some look, and each later one, raise."""
-
         def failing(look: int) -> None:
             if look >= from_look:
                 raise error
@@ -175,7 +172,6 @@ class Scene:
 
     @classmethod
     def of(cls, keys: Iterable[str], behaviour: Behaviour = good, **more: object) -> Scene:
-        """Return a deletion in a storage that holds these keys, and behaves so."""
         return cls(BadStorage.of(keys, behaviour, **more))
 
     def fill_the_disk(self, part: str) -> None:
@@ -204,7 +200,6 @@ class Scene:
         return deletion.carry_out()
 
     def delete_in_a_run(self, keys: Sequence[str], *, a_batch: int) -> OrphanGcError | None:
-        """Delete where a signal only asks to stop, as a run does."""
         work = partial(self.delete, keys, a_batch=a_batch)
         return undisturbed(work, self.limiter.stopped.set, "run")
 
@@ -218,11 +213,9 @@ class Scene:
 
     @property
     def outcomes(self) -> dict[str, str]:
-        """Return the outcome of each key; each was recorded once."""
         keys = [row["key"] for row in self.recorded]
         assert len(keys) == len(set(keys))
         return {row["key"]: row["outcome"] for row in self.recorded}
 
     def journal(self, end: str = "") -> list[str]:
-        """Return the names of the journal's parts."""
         return [name for name in self.state.journal_names("run") if name.endswith(end)]

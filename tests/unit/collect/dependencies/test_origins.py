@@ -20,7 +20,6 @@ HELD = {"held_after": (a_hold(43),), "ids_after": frozenset({43})}
 
 
 def origins(*records: RememberedJob, over: bool = False, **job: Any) -> Origins:
-    """Return the origins of one job."""
     known = a_job(**job)
     marked: Any = SimpleNamespace(
         seen=SimpleNamespace(

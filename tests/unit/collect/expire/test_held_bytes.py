@@ -11,7 +11,6 @@ from orphangc.collect.expire.held_bytes import NamedFiles
 
 
 def checkpoint(*numbers: int) -> SimpleNamespace:
-    """Return what is asked of a checkpoint that names some files."""
     uuids = (np.array(numbers, np.uint64), np.array(numbers, np.uint64))
     return SimpleNamespace(files={"folder": SimpleNamespace(uuids=uuids)})
 

@@ -16,7 +16,6 @@ class Storage(OrderedStorage):
     """Keys in memory, and their folders."""
 
     def folder(self, prefix: str = "") -> Folder:
-        """Return the top level."""
         assert not prefix
         names = dict.fromkeys(key.partition("/")[0] for key in self.keys if "/" in key)
         return Folder(tuple(names), ())

@@ -62,7 +62,6 @@ class FakeEngine:
     live: LiveSet = field(default_factory=LiveSet)
 
     def run(self, work, _progress=None):
-        """Return what the pass finds."""
         found = []
         for batch in self.batches:
             each = work.begin()

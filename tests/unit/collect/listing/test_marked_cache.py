@@ -51,8 +51,6 @@ class Listing:
 
 @dataclass
 class Noting:
-    """A pass that keeps what it is given."""
-
     phase: str = "noting"
     seen: list[MarkedRows] = field(default_factory=list)
 

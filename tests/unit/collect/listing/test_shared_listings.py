@@ -32,7 +32,6 @@ class Bucket(OrderedStorage):
 
 
 def at(key: str) -> Location:
-    """Return a place in the bucket."""
     return BUCKET.child(key)
 
 

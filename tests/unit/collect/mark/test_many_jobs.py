@@ -54,7 +54,6 @@ def observed(jobs: int) -> Observation:
 
 
 def facts_of(job: JobId):
-    """Return what the cluster of a job shows of it."""
     own = (a_checkpoint(n, external_path=f"{BASE}/{job}/chk-{n}") for n in (43, 42))
     return some_facts(job, checkpoints=tuple(own))
 

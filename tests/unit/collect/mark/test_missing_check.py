@@ -132,7 +132,6 @@ class Rooted(Stored):
 
 
 def named_by(checkpoint_id: int, *numbers: int) -> Checkpoint:
-    """Return a checkpoint that refers to some files."""
     return a_root(checkpoint_id, names=[artifact_name(None, uuid(each)) for each in numbers])
 
 

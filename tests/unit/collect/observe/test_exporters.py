@@ -37,7 +37,6 @@ class Scene:
     waits: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Let the exporter write its first snapshots."""
         self.exporter = Exporter(self.folder, a_snapshot(sequence=10), ago("1m"))
         self.exporter.export()
         self.exporter.export()
@@ -49,7 +48,6 @@ class Scene:
         self.meanwhile()
 
     def baseline(self, *folders: Path) -> ExporterHandshake:
-        """Read E1."""
         places = folders or (self.folder,)
         return start_handshake(
             [folder_at(each) for each in places],
@@ -238,7 +236,6 @@ def test_old_lives_beside_the_new_one_do_no_harm(scene) -> None:
 
 
 def half(snapshot) -> bytes:
-    """Return the first half of a snapshot's file."""
     data = write_snapshot(snapshot, snapshot.entries or (), compress=True)
     return data[: len(data) // 2]
 

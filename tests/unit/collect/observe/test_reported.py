@@ -20,14 +20,12 @@ OPTIONS = (*FOLDER_OPTIONS, *RESTORE_OPTIONS)
 
 
 def configured(options: dict[str, str], origin: str | None = None) -> ClusterFacts:
-    """Return a cluster with a configuration, and with a job if that has an origin."""
     restored = RestoredFacts(id=3, external_path=origin, is_savepoint=True)
     jobs = () if origin is None else (some_facts(restored=restored),)
     return a_cluster(*jobs, uri="http://a", options=options)
 
 
 def ha(text: str, by: str) -> HaFacts:
-    """Return what a namespace names."""
     return HaFacts(
         uri="kubernetes:flink",
         folders=(FolderNamed(text, "state.checkpoints.dir", "a"),) if by == "a folder" else (),

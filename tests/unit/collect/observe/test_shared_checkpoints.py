@@ -23,7 +23,6 @@ class Counted(LocalStorage):
     reads = 0
 
     def read(self, key, *, max_bytes: int) -> bytes | None:
-        """Return the bytes of a file."""
         self.reads += 1
         return super().read(key, max_bytes=max_bytes)
 
@@ -46,7 +45,6 @@ class WithoutEtags(OfOneEtag):
 
 
 def write(root: Path, *names: str, number: int = 3, age: timedelta = timedelta(hours=1)) -> Path:
-    """Write a retained checkpoint; return its ``_metadata``."""
     file = root / JOB / f"chk-{number}" / "_metadata"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(metadata(f"file:{root / JOB}", number, names))

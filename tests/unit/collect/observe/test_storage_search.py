@@ -57,7 +57,6 @@ class Flink:
 
 
 def search_of(flink: Flink) -> StorageSearch:
-    """Return a search of its bucket."""
     storage = Storage(STORE, flink.cloud, flink, lambda _: None)
     return StorageSearch(
         named=[(STORE, "a setting")],

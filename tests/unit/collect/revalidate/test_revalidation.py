@@ -51,7 +51,6 @@ class Cluster:
     asked: int = 0
 
     def observe(self) -> ClusterFacts:
-        """Return what it says, or fail."""
         self.asked += 1
         if self.facts is None:
             raise RegistryUnavailableError("Flink does not answer")
@@ -67,7 +66,6 @@ class Namespace:
     asked: int = 0
 
     def observe(self) -> HaFacts:
-        """Return what it says, or fail."""
         self.asked += 1
         if self.facts is None:
             raise RegistryUnavailableError("Kubernetes does not answer")
@@ -86,7 +84,6 @@ class Scene:
     files: SteppedFiles = field(default_factory=SteppedFiles)
 
     def __post_init__(self) -> None:
-        """Write the storage."""
         self.job: Job = Bed(self.folder).job()
         self.live = [self.job.shared() for _ in range(2)]
         self.orphan = self.job.shared()

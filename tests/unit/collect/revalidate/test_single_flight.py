@@ -29,7 +29,6 @@ class Counted:
         self.at_once = 0
 
     def __call__(self) -> int:
-        """Return the number of the look."""
         self.begun += 1
         self.at_once += 1
         assert self.at_once == 1

@@ -51,8 +51,6 @@ class World:
 
 @dataclass
 class Lock:
-    """A lock that may be lost."""
-
     problem: Exception | None = None
 
     def renew(self) -> None:
@@ -150,7 +148,6 @@ class Storage:
 
 
 def aborts(run: Run) -> None:
-    """Abort the upload."""
     mark = UploadMark(
         key=DEAD.key,
         upload_id=DEAD.upload_id,
@@ -173,7 +170,6 @@ def aborts(run: Run) -> None:
 
 
 def removes(run: Run) -> None:
-    """Remove the folders."""
     FolderRemoval(
         run=run.run,
         storage=Storage(run.run),

@@ -28,7 +28,6 @@ def files(tmp_path) -> LocalStateFiles:
 
 
 def written(files) -> list[str]:
-    """Return the files of the memory after it was read and written."""
     write_discovery_memory(MEMORY, read_discovery_memory(files))
     return files.names(FOLDER)
 

@@ -41,7 +41,6 @@ def names_in(kind, path=()):
 
 
 def of_world(files: LocalStateFiles):
-    """Return what is remembered of the world, and write it anew."""
     state = RootState(files, ROOT)
     read = read_memory(state)
     write_memory(state, read.memory, read, "2" * 16)
@@ -49,7 +48,6 @@ def of_world(files: LocalStateFiles):
 
 
 def of_discovery(files: LocalStateFiles):
-    """Return what is remembered of discoveries, and write it anew."""
     read = read_discovery_memory(files)
     write_discovery_memory(read.memory, read)
     return read_discovery_memory(files).memory

@@ -26,7 +26,6 @@ from unit.app.status.records import ROOT, a_phase, a_record
 
 @pytest.fixture
 def state(tmp_path) -> RootState:
-    """A state location without any record."""
     return RootState(LocalStateFiles(canonical(str(tmp_path))), canonical(ROOT))
 
 

@@ -41,8 +41,6 @@ ASKING = [
 
 @dataclass(frozen=True)
 class Row:
-    """A verdict on one key."""
-
     key: str
     action: Action
     reason: Reason
@@ -52,7 +50,6 @@ class Row:
 
     @property
     def modified_at(self) -> datetime | None:
-        """Return the store time."""
         return None if self.later is None else AT + timedelta(seconds=self.later)
 
     @property

@@ -30,8 +30,6 @@ FIRST = ago("10d")
 
 @dataclass
 class Store:
-    """A store with uploads."""
-
     uploads: dict[str, Upload] = field(default_factory=dict)
     refused: frozenset[str] = frozenset()
     problem: Exception | None = None
@@ -163,7 +161,6 @@ def test_what_is_alive_or_of_unknown_age_is_never_marked(state) -> None:
 
 
 def marked(state: RootState, *numbers: int) -> Store:
-    """Return a store whose uploads a first sweep has marked."""
     store = Store()
     for number in numbers:
         store.begin(number, f"{JOB}/shared/{artifact_name(None, bytes([number]) * 16)}")

@@ -40,7 +40,6 @@ SAVEPOINT = replace(
 
 
 def made(*own: Checkpoint, **changes: object) -> bool:
-    """Return whether a savepoint counts as one of a job with some checkpoints."""
     job = JobEvidence(
         key=JOB, job_id=JOB, is_collected=True, is_declared_ended=True, own_checkpoints=own
     )

@@ -29,7 +29,6 @@ ONE, TWO = "1" * 16, "2" * 16
 
 
 def a_state() -> RootState:
-    """Return an empty state location."""
     return RootState(SteppedFiles(), BASE)
 
 
@@ -41,7 +40,6 @@ def a_memory(*directories, at: float = 0) -> WorldMemory:
 
 
 def names(state: RootState) -> list[str]:
-    """Return the files of the memory."""
     return state.files.names(f"{state.folder}/world")
 
 
@@ -179,7 +177,6 @@ def acknowledge_the_loss(state: RootState, problem) -> None:
 
 
 def kept(state: RootState, *directories, at: float = 0) -> None:
-    """Run a cycle's recalling and remembering."""
     before = recalled(state)
     left = a_memory(*directories, at=at).model_copy(update={"states": before.memory.states})
     assert not_kept(state, before, left) is None

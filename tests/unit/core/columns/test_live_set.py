@@ -28,7 +28,6 @@ EVERY = [(hi << 64 | lo).to_bytes(16) for hi, lo in product(EDGES, EDGES)]
 
 
 def some(count: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return distinct random UUIDs as columns."""
     random = np.random.default_rng(seed)
     return tuple(random.integers(0, 2**64, (2, count), dtype=np.uint64))
 

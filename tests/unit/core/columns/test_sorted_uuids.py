@@ -20,13 +20,11 @@ Pairs = list[tuple[int, int]]
 
 
 def columns_of(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs as two columns."""
     hi, lo = np.array(pairs, np.uint64).reshape(-1, 2).T.copy()
     return hi, lo
 
 
 def pairs_of(hi: np.ndarray, lo: np.ndarray) -> Pairs:
-    """Return two columns as pairs."""
     return list(zip(hi.tolist(), lo.tolist(), strict=True))
 
 

@@ -12,7 +12,6 @@ SHORTER = ["", "x", NAME[:-1], SUM[:-1]]
 
 
 def binary(*texts: str) -> pa.BinaryArray:
-    """Return texts as their bytes."""
     return pa.array(texts, pa.string()).cast(pa.binary())
 
 

@@ -71,7 +71,6 @@ def verdict(stored=None, artifact=None, **facts) -> Verdict:
 
 
 def name_of(artifact: Artifact) -> str:
-    """Return a file name that the listing takes for this artifact."""
     if artifact.uuid is not None:
         return artifact_name(artifact.checkpoint_id, artifact.uuid)
     return "x" if artifact.layout is DirectoryLayout.UNRECOGNISED else "_metadata"

@@ -67,7 +67,6 @@ def looks(job, *foreigners, judgement=FREE, absent=None):
 
 
 def value(job, **more):
-    """Return whether a job needs nothing of others."""
     return looks(job, **more)[0].value
 
 

@@ -531,7 +531,6 @@ EVERYTHING = [
 
 
 def shown(numbers):
-    """Return what is discovered of some of them."""
     return found([SESSION, *(EVERYTHING[each] for each in sorted(numbers))])
 
 

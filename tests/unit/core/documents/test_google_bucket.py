@@ -13,7 +13,6 @@ def rule(kind: str, action: dict[str, Any] | None = None, **condition: Any) -> d
 
 
 def said(*rules: dict[str, Any], **more: Any) -> tuple[list[str], list[str]]:
-    """Return dangers and effects for files below ``flink/``."""
     found = google_settings({"lifecycle": {"rule": [*rules]}, **more})
     return [*dangers(found, "flink/", "Flink's files")], [*effects(found, "flink/")]
 

@@ -16,7 +16,6 @@ SNAPSHOT = "s3://bucket/savepoint-1"
 
 
 def a_look(*, value, place="", **changes) -> UsageCheckPart:
-    """Return one look, at a snapshot if a place is given."""
     kind = ForeignKind.SNAPSHOT if place else None
     return UsageCheckPart(kind=kind, place=place, value=value, why="because", **changes)
 

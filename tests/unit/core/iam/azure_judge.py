@@ -29,8 +29,6 @@ _WILD = re.compile(r"\\(?P<literal>[*?\\])|(?P<wild>[*?])|(?P<other>[^\\])", re.
 
 @dataclass(frozen=True)
 class Asked:
-    """A request of an account."""
-
     action: str
     suboperation: str | None
     attributes: Mapping[str, str]
@@ -60,7 +58,6 @@ _Says = Callable[[Asked], bool]
 
 
 def holds(condition: str, asked: Asked) -> bool:
-    """Return whether a condition holds."""
     return _read(condition)(asked)
 
 
@@ -94,7 +91,6 @@ class _Reader:
         return self._tokens[self._at - 1]
 
     def _has(self, kind: str, value: str) -> bool:
-        """Return whether this comes next, and go on if so."""
         is_next = self._at < len(self._tokens) and self._tokens[self._at][kind] == value
         self._at += is_next
         return is_next

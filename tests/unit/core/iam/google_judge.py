@@ -18,7 +18,6 @@ _TEMPLATE = re.compile(r"([^{}]*)\{[A-Za-z_]+\}([^{}]*)", re.DOTALL)
 
 
 def extract(text: str, template: str) -> str:
-    """Return what a template takes of a text."""
     match = _TEMPLATE.fullmatch(template)
     if match is None:
         raise ValueError(f"no template of IAM: {template!r}")

@@ -336,7 +336,6 @@ LISTED = """\
 
 
 def clause(matched: str, allowed_where: str) -> str:
-    """Return that whatever is matched is allowed there only."""
     return f"(\n (\n  !({matched})\n )\n OR\n (\n{allowed_where}\n )\n)"
 
 

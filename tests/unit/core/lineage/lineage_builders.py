@@ -76,19 +76,16 @@ def fates(
     *,
     hidden: tuple[HiddenOrigin, ...] = (),
 ) -> dict[str, CheckpointFate]:
-    """Return the fate of each checkpoint by its URI."""
     facts = RetentionFacts(now=NOW, min_age=3 * DAY, quarantine=DAY, policy=policy, hidden=hidden)
     found = fates_of(lineages_of(jobs, checkpoints, edges), facts)
     return {each.checkpoint.uri: each for each in found}
 
 
 def expired(*args: Any, **more: Any) -> set[str]:
-    """Return the checkpoints that expire."""
     return {uri for uri, each in fates(*args, **more).items() if each.action == "expire"}
 
 
 def reasons(*args: Any, **more: Any) -> dict[str, str]:
-    """Return the reason of each fate."""
     return {uri: each.reason.value for uri, each in fates(*args, **more).items()}
 
 

@@ -531,7 +531,6 @@ def test_what_flink_was_told_to_delete_stands_for_none() -> None:
 
 
 def with_state(checkpoint: LineageCheckpoint, *operators: str) -> LineageCheckpoint:
-    """Return a checkpoint of a job with some operators, all of which have state."""
     return replace(checkpoint, operators=frozenset(operators), stateful=frozenset(operators))
 
 

@@ -25,7 +25,6 @@ REST = "http://orders:8081"
 
 
 def day(number: float) -> datetime:
-    """Return the time of the daily cycle."""
     return T0 + timedelta(days=number)
 
 

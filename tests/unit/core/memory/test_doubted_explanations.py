@@ -32,7 +32,6 @@ STOPPED = {SAVEPOINT: StoppingSavepoint(checkpoint_id=5, stored_at=day(0.5))}
 
 
 def not_found(number: int, job: str = JOB) -> tuple[str, str]:
-    """Return the fact that one checkpoint is not found."""
     return ("checkpoint_not_found", f"{ROOT}/{job}/chk-{number}")
 
 
@@ -40,7 +39,6 @@ def not_found(number: int, job: str = JOB) -> tuple[str, str]:
 
 
 def from_savepoint(by: str = REST, **changes: object) -> SeenJob:
-    """Return a running job that started from the savepoint."""
     return a_job(NEXT, by=by, restored=SAVEPOINT, is_restored_from_savepoint=True, **changes)
 
 

@@ -40,7 +40,6 @@ OTHER = a_directory(1, job=THIRD)
 
 
 def said(condition: str, what: str, since: float) -> Acknowledgement:
-    """Return a person's word on one fact."""
     return Acknowledgement(
         condition=condition, what=what, since=day(since), at=day(since + 1), by="me@here"
     )
@@ -444,7 +443,6 @@ def test_a_reported_checkpoint_that_a_newer_one_subsumed_asks_nothing() -> None:
 
 
 def reported(checkpoint_id: int) -> SeenReport:
-    """Return a completed checkpoint of a directory that is searched."""
     folder = f"{ROOT}/{NEXT}"
     path = f"{folder}/chk-{checkpoint_id}"
     return SeenReport(

@@ -40,7 +40,6 @@ def a_registry(job: str = NEXT, *, location: str = FOLDER, **changes: object) ->
 
 
 def exporting(sighting: Sighting, *registries: RememberedRegistry) -> Sighting:
-    """Return a sighting with registry snapshots."""
     stamped = (
         each.model_copy(update={"seen_at": sighting.at, "taken_at": sighting.at})
         for each in registries

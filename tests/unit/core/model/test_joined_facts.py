@@ -70,7 +70,6 @@ def values_of(name: str, kind: Any) -> st.SearchStrategy[Any]:
 
 @cache
 def facts_of(kind: type[FrozenPart]) -> st.SearchStrategy[Any]:
-    """Return facts of one kind."""
     hints = get_type_hints(kind, include_extras=True)
     fields = {n: values_of(n, hints[n]) for n in kind.model_fields if "version" not in n}
     return st.builds(kind, **fields)
@@ -118,7 +117,6 @@ def named(fact: Fact, about: tuple[object, ...] = ()) -> Iterator[object]:
 
 
 def kinds(kind: Any = Fact) -> Iterator[type[Fact]]:
-    """Yield every kind of facts."""
     for each in kind.__subclasses__():
         yield from kinds(each) if each.__subclasses__() else [each]
 

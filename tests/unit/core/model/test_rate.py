@@ -18,7 +18,6 @@ EVENTS = st.lists(
 
 
 def played(pace: DeletionRate, events: list[tuple[str, float]]) -> list[tuple[DeletionRate, float]]:
-    """Return the pace after each event, and when it was; each comes a while after the last."""
     now, seen = 0.0, [(pace, 0.0)]
     for name, later in events:
         now += later
@@ -191,7 +190,6 @@ class Store:
         self.tokens = self.quota
 
     def take(self, keys: int, now: float) -> int:
-        """Return how many keys are granted."""
         self.tokens = min(self.quota, self.tokens + (now - self.at) * self.quota)
         self.at = now
         granted = min(keys, int(self.tokens))

@@ -21,14 +21,12 @@ def said(**options: object) -> StorageRootSettings:
 
 
 def refused(**options: object) -> ValidationError:
-    """Return the refusal of options."""
     with pytest.raises(ValidationError) as caught:
         said(**options)
     return caught.value
 
 
 def problem_of(**options: object) -> str:
-    """Return what is said against one option."""
     with pytest.raises(ValidationError) as caught:
         said(**options)
     (error,) = caught.value.errors()

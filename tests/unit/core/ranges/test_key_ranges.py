@@ -27,7 +27,6 @@ def some_uuids(count: int) -> list[str]:
 
 
 def counts(keys: list[str], parts: list[KeyRange]) -> list[int]:
-    """Return how many of the keys, which ascend, lie in each part."""
     ends = [len(keys) if p.until is None else bisect_right(keys, p.until) for p in parts]
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 

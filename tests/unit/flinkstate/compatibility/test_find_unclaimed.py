@@ -19,7 +19,6 @@ FULL = {
 
 
 def unclaimed(found):
-    """Return kind, operator and state of each finding."""
     return [(each.kind.value, each.operator.uid, each.state) for each in found.unclaimed]
 
 

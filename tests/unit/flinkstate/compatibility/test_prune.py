@@ -33,7 +33,6 @@ ID = "00000000000000010000000000000002"
 
 
 def comparison_of(*kinds: tuple[FindingKind, str, str | None]) -> DeclarationComparison:
-    """Return a comparison that found these."""
     found = tuple(
         Unclaimed(
             kind=kind, operator=OperatorRef(id=id_, uid=None, name=None), state=state, bytes=0
@@ -52,7 +51,6 @@ def comparison_of(*kinds: tuple[FindingKind, str, str | None]) -> DeclarationCom
 
 
 def one_operator(handle, **more) -> Metadata:
-    """Return metadata of one operator of one subtask."""
     subtask = Subtask(index=0, managed_operator=handle)
     operator = Operator(
         **{"id": ID, "parallelism": 1, "max_parallelism": 8, "subtasks": (subtask,)} | more

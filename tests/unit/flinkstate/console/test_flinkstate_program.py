@@ -43,7 +43,6 @@ def memory():
 
 
 def run(*args: object) -> tuple[int, str]:
-    """Run a command; return its exit code, or error, and what it printed."""
     done = CliRunner().invoke(app, [*map(str, args)])
     if isinstance(done.exception, FlinkStateError):
         return done.exception.exit_code, str(done.exception)

@@ -63,7 +63,6 @@ class Orders:
 
 
 def submitted() -> tuple[StateRegistry, api.OperatorStates]:
-    """Return a registry after submission, and its only operator."""
     registry = StateRegistry()
     orders = registry.operator("orders", name="Count orders")
     orders.declare_fields(Orders)

@@ -76,7 +76,6 @@ INCREMENT = handles.ChangelogFilesHandle(
 
 
 def held(*subtasks: model.Subtask, read=None, **more) -> OperatorContents:
-    """Return what one operator holds."""
     operator = model.Operator(
         id="0" * 32, parallelism=2, max_parallelism=128, subtasks=subtasks, **more
     )
@@ -88,7 +87,6 @@ def held(*subtasks: model.Subtask, read=None, **more) -> OperatorContents:
 
 
 def keyed(*managed, read) -> OperatorContents:
-    """Return what an operator of keyed state holds."""
     return held(
         *(model.Subtask(index=n, managed_keyed=each) for n, each in enumerate(managed)), read=read
     )

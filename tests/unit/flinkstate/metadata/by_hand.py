@@ -144,12 +144,10 @@ def with_subtask(version: int, record: bytes) -> bytes:
 
 
 def with_keyed(handle: bytes, version: int = 4) -> bytes:
-    """A file whose only handle is this keyed one."""
     return with_subtask(version, subtask(version, keyed=handle))
 
 
 def with_stream(handle: bytes, version: int = 4) -> bytes:
-    """A file with this stream handle as the delegate of key groups."""
     return with_keyed(key_groups(handle), version)
 
 

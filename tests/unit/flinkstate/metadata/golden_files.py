@@ -16,8 +16,6 @@ ADDED_TO_FILE = {"directory", "files", "directories"}
 
 @dataclass(frozen=True)
 class GoldenFile:
-    """One `_metadata` and its neighbours."""
-
     folder: Path
 
     @property
@@ -27,17 +25,14 @@ class GoldenFile:
 
     @cached_property
     def data(self) -> bytes:
-        """What Flink wrote."""
         return (self.folder / "_metadata").read_bytes()
 
     @cached_property
     def expected(self) -> dict[str, Any]:
-        """What Flink read."""
         return json.loads((self.folder / "expected.json").read_text("utf-8"))
 
     @property
     def release(self) -> tuple[int, ...]:
-        """The Flink that wrote it."""
         parts = self.folder.relative_to(ROOT).parts
         return tuple(int(part) for part in parts[parts[0] == "real"].split("."))
 

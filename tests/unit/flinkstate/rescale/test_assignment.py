@@ -39,7 +39,6 @@ def test_everybody_gets_what_flink_assigns(version: str) -> None:
 
 
 def keyed(first: int, count: int) -> IncrementalHandle:
-    """Return keyed state of some key groups."""
     return IncrementalHandle(
         checkpoint_id=1,
         backend_id="b",

@@ -22,8 +22,6 @@ Header = KeyedHeader | OperatorHeader
 
 @dataclass(frozen=True)
 class GoldenHeader:
-    """One header and its neighbour."""
-
     path: Path
 
     @property
@@ -33,12 +31,10 @@ class GoldenHeader:
 
     @property
     def data(self) -> bytes:
-        """What Flink wrote."""
         return self.path.read_bytes()
 
     @property
     def expected(self) -> dict[str, Any]:
-        """What Flink read."""
         return json.loads(self.path.with_suffix(".expected.json").read_text("utf-8"))
 
     @property

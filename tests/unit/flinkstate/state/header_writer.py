@@ -27,7 +27,6 @@ def snapshot(name: str, version: int, content: bytes = b"") -> bytes:
 
 
 def serializer(versioned: bytes) -> bytes:
-    """Return a versioned snapshot as it stands in a record."""
     return i4(2) + versioned
 
 

@@ -25,7 +25,6 @@ def a_table(why: str = WHY) -> Table:
 
 
 def printed(shown: object, width: int) -> str:
-    """Return what stands on a terminal of a width."""
     file = io.StringIO()
     _print(Console(file=file, width=width, markup=False, emoji=False), shown)
     return file.getvalue()

@@ -17,7 +17,6 @@ class Count(KeyedProcessFunction):
     by_name: MapState[str, int] = keyed_state("by-name")
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Open what the fields declare."""
         open_state(self, runtime_context)
 
     def process_element(self, value, ctx):  # noqa: ARG002 - PyFlink's signature

@@ -25,7 +25,6 @@ def job(number: int, *, is_over: bool = True, **changes: Any) -> dict[str, Any]:
 
 
 def checkpoint(number: int, **changes: Any) -> dict[str, Any]:
-    """Return the last checkpoint of a job."""
     return {
         "uri": f"/cp/{number}/chk-9",
         "job_id": f"{number:032x}",
@@ -67,7 +66,6 @@ def lineage(**changes: Any) -> LineagePart:
 
 
 def report(*lineages: LineagePart, **changes: Any) -> LineageReport:
-    """Return a report of some lineages."""
     counts = ("unneeded_bytes", "unneeded_objects", "expiring_bytes", "expiring_objects")
     values = {"root": "/cp", "created_at": NOW, "policy": None, "lineages": lineages}
     return LineageReport.model_validate(values | dict.fromkeys(counts, 2) | changes)
