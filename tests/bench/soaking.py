@@ -35,9 +35,6 @@ _LIFTED = {Guard.GATE, Guard.UNSTABLE_ROOT}
 """What registry mode does without; taken from derived mode, it must be seen to lose state."""
 
 
-# --------------------------------------------------------------------------- plans, all the time
-
-
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where a soak's processes find what they need."""
@@ -181,9 +178,6 @@ def _uuid(key: str) -> str:
     hit = UUID.search(key.rpartition("/")[2])
     assert hit, key
     return hit[0]
-
-
-# --------------------------------------------------------------------------- right or wrong
 
 
 @dataclass(slots=True)

@@ -147,9 +147,6 @@ def fake_clock(monkeypatch: Any) -> Iterator[Clock]:
     yield clock
 
 
-# ---------------------------------------------------------------------- processes
-
-
 @dataclass
 class Started:
     """A process of the command line."""

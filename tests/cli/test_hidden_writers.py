@@ -189,8 +189,6 @@ def test_a_statement_of_an_older_file_hides_no_job(story, kubernetes) -> None:
     assert story.orphans[0].exists()
 
 
-# --------------------------------------------------------------------------- buckets
-
 NAMED_BY = {
     "the same bucket": "",
     "a resource": "elsewhere",

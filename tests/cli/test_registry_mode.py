@@ -186,9 +186,6 @@ def test_ids_only_exclude_more_also_where_a_counter_began_anew(mode) -> None:
     assert plan.verdict(low_and_old) == ("tombstone", "orphan")
 
 
-# ------------------------------------------------------------------------ refused
-
-
 VOIDS = {
     "nobody answers": "no registry snapshot repeated the nonce within 6 s",
     "killed between E1 and E2": "was started again between the snapshots",
@@ -352,9 +349,6 @@ def test_a_registry_inside_the_storage_root_is_refused(mode) -> None:
     assert "lies inside" in ran.err
 
 
-# ------------------------------------------------------ checkpoints faster than the listing
-
-
 @dataclass
 class Quick:
     """A job that retains one checkpoint, and completes more than one during each listing."""
@@ -437,9 +431,6 @@ def test_a_truncated_listing_refuses_also_where_no_checkpoint_stays(quick, monke
     assert quick.mode.plan().refusal(quick.mode.story.job) == "damaged_latest_root"
 
 
-# --------------------------------------------------------------------------- contradictions
-
-
 @pytest.mark.parametrize("what", ["empty", "another registry", "one file lacks"])
 def test_a_snapshot_that_contradicts_the_checkpoints_is_not_believed(mode, what) -> None:
     """R15: a file that only the true registry holds, for a pending checkpoint, must stay."""
@@ -476,9 +467,6 @@ def test_what_is_subsumed_during_the_cycle_needs_no_entry(mode, sleeping) -> Non
     sleeping(subsume)
     assert mode.plan().refusal(mode.story.job) is None
     assert gone.exists()
-
-
-# --------------------------------------------------------------------------- the sweep
 
 
 def pressed(mode: Mode4, rest: RestServer) -> Planned:
@@ -526,9 +514,6 @@ def test_a_registry_that_changed_stops_the_sweep(mode, rest, monkeypatch, what) 
     ran = mode.bed.sweep(plan, "--delete")
     assert ran.code == 4, ran.err
     assert all(path.exists() for path in mode.story.orphans)
-
-
-# --------------------------------------------------------------------------- merged files
 
 
 def merging(*, across: bool | None, enabled: bool | None = True) -> JobSettings:
@@ -599,9 +584,6 @@ def test_a_doubt_of_how_files_are_merged_keeps_them(mode, told, stated, words) -
     assert plan.verdict(merged)[0] == "keep"
     ran = run("explain", merged, "--plan", plan.path)
     assert words in ran.out
-
-
-# --------------------------------------------------------------------------- doctor
 
 
 def test_the_doctor_reports_the_state_of_each_exporter(mode) -> None:

@@ -308,9 +308,6 @@ def test_the_world_names_the_buckets_that_are_not_searched(on_s3) -> None:
     assert f"s3://{other}" in shown.replace("\n", "")
 
 
-# --------------------------------------------------------------------------- what is read once
-
-
 @pytest.fixture
 def reads(monkeypatch) -> list[str]:
     """Return the keys of each ``_metadata`` beside the storage root that is read."""
@@ -385,9 +382,6 @@ def test_what_changed_a_moment_ago_is_read_each_time(story, reads) -> None:
     assert len(reads) == 2
 
 
-# --------------------------------------------------------------------------- what is no checkpoint
-
-
 PARQUET = b"PAR1" + bytes(64) + b"PAR1"
 
 
@@ -452,9 +446,6 @@ def test_a_prefix_without_checkpoints_is_not_searched(story) -> None:
     assert plan.removals() == {key_of(story, each) for each in story.orphans}
     assert plan.document["world"]["storages"][0]["left_out"] == [lake]
     assert story.bed.plan("--search-except", story.bed.folder).ran.code == 2
-
-
-# --------------------------------------------------------------------------- other storages
 
 
 @pytest.fixture

@@ -69,9 +69,6 @@ def with_bounds(case: dict, **changes: object) -> dict:
     return {**case, "bounds": replace(case["bounds"], **changes)}
 
 
-# --------------------------------------------------------------------------- every input
-
-
 @given(any_case)
 def test_every_object_gets_one_verdict_with_one_reason(case: dict) -> None:
     """House style 3: no input without an answer, and a reason always means the same action."""
@@ -79,9 +76,6 @@ def test_every_object_gets_one_verdict_with_one_reason(case: dict) -> None:
     event(f"{found.action} {found.reason}")
     assert found.action in ACTION_OF[found.reason]
     assert verdict(case) == found
-
-
-# --------------------------------------------------------------------------- what is never harmed
 
 
 @given(any_case, flat_artifacts, st.booleans())
@@ -149,9 +143,6 @@ def test_only_files_of_an_area_are_ever_removed(
         assert name == f"._metadata.inprogress.{artifact_name(None, found.uuid)}"
     else:
         assert parse_artifact_name(name) == (found.checkpoint_id, found.uuid)
-
-
-# --------------------------------------------------------------------------- monotony
 
 
 @given(any_case, longer)
@@ -243,9 +234,6 @@ def test_wider_margins_and_older_roots_never_move_the_cutoff_forward(
     assert limit(wide, times) <= limit(usual, times)
     assert limit(usual, [*times, another]) <= limit(usual, times)
     assert limit(usual, times) < T0
-
-
-# --------------------------------------------------------------------------- deletion
 
 
 @settings(max_examples=4 * settings.default.max_examples)  # one case in five is deleted

@@ -47,8 +47,6 @@ def listed(objects: Sequence[StoredObject | str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=LISTING_SCHEMA)
 
 
-# --------------------------------------------------------------------------- what a key is
-
 hostile_keys = st.one_of(
     st.builds(lambda folder, name: f"{folder}/{name}" if folder else name, folders, names),
     st.builds(str.__add__, st.text(max_size=4), names),
@@ -96,8 +94,6 @@ def says_as_the_grammar(columns: Columns, row: int, key: str, root_name: str) ->
     assert found == (bytes(16) if uuid is None else uuid)
     assert kind.head == (key[: len(key) - len(name)] if uuid is None else key[:-36])
 
-
-# --------------------------------------------------------------------------- the fate of objects
 
 heads = st.sampled_from(
     [
@@ -303,9 +299,6 @@ def test_a_kernel_that_is_off_by_one_id_is_caught(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(kernel_module, "_newest_older_id", off_by_one)
     quiet = settings(max_examples=3000, database=None, phases=[Phase.generate])
     find(worlds(), lambda world: world.vectorised()[0] != world.scalar(), settings=quiet)
-
-
-# --------------------------------------------------------------------------- tombstones
 
 
 @given(st.lists(st.builds(a_tombstone, stored_objects, laid=instants), max_size=12), st.data())

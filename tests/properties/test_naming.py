@@ -97,9 +97,6 @@ def test_a_folder_deeper_is_never_flat(folder: str, name: str, extra: str) -> No
         assert recognise(name, deeper).uuid is None
 
 
-# --------------------------------------------------------------------------- places
-
-
 @given(keys)
 def test_a_key_below_a_root_is_found_again(key: str) -> None:
     """Losses 1.1 (lakeFS#4658): the round trip of relative and absolute."""

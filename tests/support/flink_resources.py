@@ -99,9 +99,6 @@ def _is_known(kind: str, path: str, release: str) -> bool:
     return _number(release) >= _number(SINCE.get((kind, path), RELEASES[0]))
 
 
-# --------------------------------------------------------------------------- documents
-
-
 def configuration(root: str = "s3://prod/checkpoints", **more: str) -> dict[str, Any]:
     """Return a flat configuration with a checkpoint directory, other options by keyword."""
     spelled = {name.replace("__", "."): value for name, value in more.items()}

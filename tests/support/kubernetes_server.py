@@ -113,8 +113,6 @@ class KubernetesServer:
         path.write_text(json.dumps(content))
         return path
 
-    # ------------------------------------------------------------------ serving
-
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}"

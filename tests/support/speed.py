@@ -71,9 +71,6 @@ def _work() -> int:
     return sum(hash((number, str(number))) & 1 for number in range(40_000))
 
 
-# --------------------------------------------------------------------------- limits, in seconds
-
-
 @cache
 def patience() -> float:
     """Return how long a test waits for a fact that another process brings about."""

@@ -43,9 +43,6 @@ NEVER_COMPACTED = {"state.backend.rocksdb.compaction.style": "NONE"}
 """What a job has claimed it needs for as long as it runs, however slow the machine is."""
 
 
-# --------------------------------------------------------------------------- what is true
-
-
 def named_by(roots: Path, tree: Path) -> set[Path]:
     """Return the files of a tree that some ``_metadata`` below ``roots`` names."""
     named = named_in_metadata(roots)
@@ -64,9 +61,6 @@ def stored_at(path: Path) -> int:
 def are_there(files: set[Path]) -> set[bool]:
     """Return whether the files exist: one answer if they all do, or none does."""
     return {path.exists() for path in files}
-
-
-# --------------------------------------------------------------------------- what happens
 
 
 def haunted_until_due(
@@ -97,9 +91,6 @@ def collected(
     done = collector.sweep(second, "--delete")
     assert done.code == 0, str(done)
     return first, second
-
-
-# --------------------------------------------------------------------------- stories
 
 
 def test_a_running_jobs_orphans_go_and_the_job_does_not_notice(
@@ -255,9 +246,6 @@ def test_an_ended_jobs_shared_folder_keeps_only_what_its_checkpoints_name(
     assert [unnamed(base, job) for job in jobs] == [set(), set()]
     for job in jobs:
         restore_all(flink_cluster, base / job)
-
-
-# --------------------------------------------------------------------------- one scene, untouched
 
 
 @dataclass(frozen=True, slots=True)

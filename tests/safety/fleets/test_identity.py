@@ -84,9 +84,6 @@ def six(fleet: Fleet) -> list[tuple[Job, int]]:
     return jobs
 
 
-# --------------------------------------------------------------------------- U1
-
-
 @pytest.mark.parametrize("has_ha", [False, True], ids=["without HA", "with HA"])
 def test_u1_six_clusters_of_one_job_id_below_a_common_root(fleet, kubernetes, has_ha) -> None:
     """Before, "6 directories of this job id hold checkpoints" refused them all."""
@@ -175,9 +172,6 @@ def test_u1_three_clusters_of_one_job_id_with_a_storage_root_each(fleet) -> None
     fleet.check()
 
 
-# --------------------------------------------------------------------------- U3
-
-
 def test_u3_a_fixed_id_that_was_started_without_state_beside_an_old_checkpoint(fleet) -> None:
     """Ids begin at 1 again; before, ``chk-4711`` was taken for the newest checkpoint."""
     job = fleet.bed.job(FIXED)
@@ -191,9 +185,6 @@ def test_u3_a_fixed_id_that_was_started_without_state_beside_an_old_checkpoint(f
         assert plan.blocks(job) == []
         collect(fleet, [(job, 12)], *rest)
     fleet.check()
-
-
-# --------------------------------------------------------------------------- U4
 
 
 def nothing_completed(job: Job, status: str, restored: tuple[int, Path] | None = None) -> dict:

@@ -95,8 +95,6 @@ def test_two_hundred_jobs_ask_nothing_in_a_month_and_their_memory_stays_small(se
     assert len(month.memory.model_dump_json(exclude_defaults=True)) < MOST_BYTES
 
 
-# --------------------------------------------------------------------------- one thing hidden
-
 HIDDEN_ON = 9
 """Day on which one cycle does not see something."""
 WEEKS = 14
@@ -167,9 +165,6 @@ def test_a_claim_by_a_job_that_is_not_searched_asks_until_the_end() -> None:
     assert {each[1:] for each in lost} == {("job_directory_emptied", claimed[0])}
     assert [day for day, _, _ in lost] == list(range(HIDDEN_ON + 1, WEEKS))
     assert all(what.startswith(slot.place) for _, _, what in reported)
-
-
-# --------------------------------------------------------------------------- without evidence
 
 
 @pytest.mark.parametrize("course", [Course.SAVEPOINT, Course.STATELESS, Course.SAVEPOINT_CLAIM])

@@ -360,9 +360,6 @@ def _safe_minimums(patch: _Patch) -> None:
     patch.setattr(settings, "SAFE_MINIMUMS", {})
 
 
-# --------------------------------------------------------------- what others do on top, put in
-
-
 def _folders_that_stay(patch: _Patch) -> None:
     """Remove folders that a listing shows to be empty."""
     delete = LocalStorage.delete

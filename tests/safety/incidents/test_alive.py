@@ -56,9 +56,6 @@ def are_there(story: Story) -> bool:
     return all(path.exists() for path in story.orphans)
 
 
-# --------------------------------------------------------------------------- suspended, not dead
-
-
 def test_without_being_asked_for_the_orphans_of_this_story_would_go(story) -> None:
     """Otherwise nothing below would show anything."""
     _, ran = swept(story)
@@ -157,9 +154,6 @@ def test_other_jobs_go_their_way(bed, kubernetes) -> None:
     assert (are_there(held), are_there(free)) == (True, False)
 
 
-# --------------------------------------------------------------------------- what it retains
-
-
 def running(story: Story):
     """Return the options and the cluster of a running job whose newest checkpoint is 8."""
     return RestServer(flink(story.job, completed=8))
@@ -228,9 +222,6 @@ def test_two_clusters_that_hold_one_job_void_it(undeclared, kubernetes) -> None:
     with running(undeclared) as server:
         plan = undeclared.bed.plan(*ASKED, "--closed-world", "--flink-rest", server.url)
     assert plan.refusal(undeclared.job) == "two_owners"
-
-
-# --------------------------------------------------------------------------- savepoints
 
 
 SAVEPOINTS = [
@@ -311,9 +302,6 @@ def test_a_place_that_cannot_be_asked_voids_all(story, kubernetes, path: str) ->
     document["status"]["path"] = ""
     kubernetes.add(document)
     assert story.bed.plan(*ASKED).refusal(story.job) == "unreadable_root"
-
-
-# --------------------------------------------------------------------------- no answer
 
 
 @pytest.mark.answered_by("condition:gate_not_seen")
@@ -410,9 +398,6 @@ def test_a_checkpoint_folder_that_nobody_named_is_worth_a_warning(story, kuberne
     kubernetes.add(document)
     (warning,) = warnings(story)
     assert "FlinkDeployment/orders sets execution.checkpointing.savepoint-dir" in warning
-
-
-# --------------------------------------------------------------------------- during a sweep
 
 
 @pytest.mark.answered_by("looking_again")

@@ -12,9 +12,6 @@ from support.rest_server import RestServer, as_json, configured
 HOUR = timedelta(hours=1)
 
 
-# --------------------------------------------------------------------------- one id, two clusters
-
-
 @pytest.mark.parametrize("status", ["CANCELED", "RUNNING"])
 @pytest.mark.answered_by("placement")
 def test_l6_prod_is_not_judged_by_what_staging_says_of_the_same_job_id(undeclared, status) -> None:
@@ -159,9 +156,6 @@ def test_l6_what_lies_at_the_place_of_an_origin_may_be_a_later_checkpoint(story)
             story.bed.sweep(plan, "--delete")
     must_be_there(*story.orphans)
     assert plan.refusal(story.job) == "dependent_job"
-
-
-# --------------------------------------------------------------------------- declared, and writing
 
 
 @pytest.mark.answered_by("dependents")

@@ -60,9 +60,6 @@ def acknowledged(story: Story, condition: str, what: object) -> Ran:
     return run("world", "acknowledge", story.bed.root, condition, what, *state)
 
 
-# --------------------------------------------------------------------------- checkpoints
-
-
 @pytest.mark.answered_by("memory")
 def test_l3_a_claiming_job_that_rest_forgets_after_an_hour_keeps_its_files(story) -> None:
     """Its checkpoint lies in no searched place; only REST named it, once."""
@@ -172,9 +169,6 @@ def test_what_is_back_after_a_day_halts_nothing(story) -> None:
     plan, ran = story.bed.cycle(*by_id)
     assert (plan.blocks(story.job), ran.code) == ([], 0)
     assert not list(story.bed.state.glob("*/halted.json"))
-
-
-# --------------------------------------------------------------------------- places and clusters
 
 
 @pytest.mark.parametrize("how", ["left out of the options", "holds another job's checkpoint"])
@@ -441,9 +435,6 @@ def test_registry_snapshots_that_are_gone_keep_what_they_named(story, how) -> No
     assert not story.orphans[1].exists()
 
 
-# --------------------------------------------------------------------------- the memory itself
-
-
 def forgotten(story: Story) -> tuple[Job, Configured]:
     """Return a claiming job that only the memory knows, and the configured storage root."""
     other = claimer(story, story.bed.root)
@@ -619,9 +610,6 @@ def test_what_no_cycle_could_write_down_keeps_its_files(story, monkeypatch) -> N
     codes = [configured.run().code for _ in range(3)]
     must_be_there(*story.orphans)
     assert codes == [4, 4, 4]
-
-
-# --------------------------------------------------------------------------- storages of real Flink
 
 
 @pytest.mark.parametrize("name", ["1.15.4/restore-claim", "2.3.0/restore-claim"])

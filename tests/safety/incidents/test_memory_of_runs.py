@@ -65,9 +65,6 @@ def fleet(tmp_path) -> Fleet:
     return Fleet(tmp_path)
 
 
-# --------------------------------------------------------------------------- savepoints
-
-
 def _hidden(path: Path, fleet: Fleet) -> None:
     """Move a checkpoint out of sight."""
     shutil.move(path.parent, fleet.bed.folder / f"hidden-{path.parent.name}")
@@ -92,9 +89,6 @@ def test_a_savepoint_and_then_a_cancel_is_no_stop_with_it(fleet, action) -> None
         assert plan.blocks(fleet.job) == []
 
 
-# --------------------------------------------------------------------------- one path, other bytes
-
-
 @pytest.mark.answered_by("condition:checkpoint_not_found")
 def test_another_checkpoint_at_the_path_of_one_that_was_seen_is_not_that_one(fleet) -> None:
     """A copy of another run was put over it."""
@@ -106,9 +100,6 @@ def test_another_checkpoint_at_the_path_of_one_that_was_seen_is_not_that_one(fle
         plan = fleet.cycles(server)
     must_be_there(fleet.live)
     assert plan.blocks(fleet.job) == ["checkpoint_not_found"]
-
-
-# --------------------------------------------------------------------------- two runs of one id
 
 
 @pytest.mark.answered_by("ends_that_were_known")
@@ -153,9 +144,6 @@ def test_an_end_that_a_clock_dated_ahead_is_none_of_a_later_run(fleet, monkeypat
     assert plan.blocks(fleet.job) == ["job_directory_emptied"]
 
 
-# --------------------------------------------------------------------------- leftovers
-
-
 @pytest.mark.answered_by("condition:checkpoint_not_found")
 def test_a_leftover_of_a_higher_id_does_not_replace_a_newer_checkpoint(fleet) -> None:
     """It was stored by an earlier run of the same job id, a year ago."""
@@ -184,9 +172,6 @@ def test_a_claim_from_an_earlier_run_explains_no_checkpoint_of_a_later_one(fleet
         _hidden(own, fleet)
         fleet.cycles(server)
     must_be_there(fleet.live)
-
-
-# --------------------------------------------------------------------------- what asks nothing
 
 
 @pytest.mark.parametrize("discarded", [True, False])

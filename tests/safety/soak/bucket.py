@@ -147,8 +147,6 @@ class Prefix:
         return None if data is None else sorted(set(UUID.findall(data.decode("latin-1"))))
 
 
-# --------------------------------------------------------------------------- the witness
-
 ABORTED = "?upload"
 """Follows the URI of an object whose upload was aborted."""
 _HOPS = {"connection", "keep-alive", "transfer-encoding", "content-length", "expect"}

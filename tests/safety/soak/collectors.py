@@ -196,9 +196,6 @@ def _parts(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list) else ()
 
 
-# --------------------------------------------------------------------------- kinds
-
-
 def scheduled(places: Places, rest: str) -> Commands:
     """Return a collector that plans and sweeps in one pass, as a CronJob does.
 

@@ -85,8 +85,6 @@ class Places:
         self.base.mkdir()
         (self.work / "savepoints").mkdir()
 
-    # ------------------------------------------------------------------ what lies there
-
     def retained(self, job: str) -> list[Place]:
         return [*retained(self.base / job)]
 
@@ -110,8 +108,6 @@ class Places:
         known = named | named_in_metadata(self.base) | named_in_metadata(self.work / "savepoints")
         found = (path for path in self.base.rglob("*") if path.is_file())
         return {str(path) for path in found if is_unnamed(path.name, known)}
-
-    # ------------------------------------------------------------------ what the operator says
 
     def end(self, job: str) -> None:
         """Say that a job is over, and never comes back."""

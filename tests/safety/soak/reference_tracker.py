@@ -32,9 +32,6 @@ class Flag(Protocol):
         """Return whether it happened."""
 
 
-# --------------------------------------------------------------------------- every checkpoint
-
-
 def watch(
     trees: Iterable[Path | Prefix], out: Path, stop: Flag, pause: float = _LOOK_SECONDS
 ) -> None:
@@ -81,9 +78,6 @@ def metadata(tree: Path | Prefix) -> Iterator[_Version]:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             yield path, found.st_mtime_ns, found.st_size
-
-
-# --------------------------------------------------------------------------- right or wrong
 
 
 @dataclass(frozen=True, slots=True)

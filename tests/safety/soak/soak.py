@@ -232,9 +232,6 @@ def _unnamed(places: Places) -> set[str]:
     return places.unnamed({hit for text in texts for hit in UUID.findall(text)})
 
 
-# --------------------------------------------------------------------------- held to account
-
-
 def _restore_all(
     cluster: Cluster, places: Places, settings: Mapping[str, str], report: Report
 ) -> None:

@@ -88,8 +88,6 @@ class Story:
             newest.append(self.places.retained(line.job)[-1])
         return newest
 
-    # ------------------------------------------------------------------ events
-
     def stall(self) -> None:
         """Hold back acknowledgements for a moment."""
         self.cluster.hold()
@@ -158,8 +156,6 @@ class Story:
         others = [job for job in self.places.ended if self.places.retained(job)]
         if len(others) > len(self.lines):
             self._delete(self.places.retained(self.chance.choice(others))[0])
-
-    # ------------------------------------------------------------------ parts of events
 
     def _hold(self) -> None:
         """Hold a checkpoint in upload, if one begins in time: some of its subtasks, or all."""

@@ -264,9 +264,6 @@ def test_what_is_no_file_of_flinks_is_strange_in_a_bucket_too(tmp_path: Path) ->
     assert judge(seen, removals).strange == paths
 
 
-# --------------------------------------------------------------------------- who removed it
-
-
 _BOTH = b"<Delete><Object><Key>a</Key></Object><Object><Key>b &amp; c</Key></Object></Delete>"
 _ONE_STAYS = b"<DeleteResult xmlns='x'><Error><Key>a</Key></Error></DeleteResult>"
 
@@ -322,9 +319,6 @@ def test_the_witness_sees_every_way_of_removing_a_file(tmp_path: Path, remover: 
 def test_the_witness_tells_only_of_its_folder(tmp_path: Path) -> None:
     (folder := tmp_path / "state").mkdir()
     assert _witnessed(tmp_path, _REMOVERS["unlink"], folder) == []
-
-
-# --------------------------------------------------------------------------- what results are
 
 
 def _forgets_a_number(audit: Audit) -> None:

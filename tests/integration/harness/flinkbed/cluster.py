@@ -105,8 +105,6 @@ class Cluster:
         other._job_jar = compiled(self.version, job, *parts)
         return other
 
-    # ------------------------------------------------------------------ processes
-
     @property
     def rest_url(self) -> str:
         """Where the JobManager answers."""
@@ -212,8 +210,6 @@ class Cluster:
     def _registered(self) -> set[str]:
         found = self.rest.get("/taskmanagers")["taskmanagers"]
         return {entry["id"] for entry in found if entry["slotsNumber"] == self._slots}
-
-    # ------------------------------------------------------------------ jobs
 
     def submit(
         self,
@@ -373,8 +369,6 @@ class Cluster:
         """
         return self.rest.accumulators(job_id)
 
-    # ------------------------------------------------------------------ checkpoints
-
     def checkpoints(self, job_id: str) -> dict[str, Any]:
         return dict(self.rest.get(f"/jobs/{job_id}/checkpoints"))
 
@@ -461,8 +455,6 @@ class Cluster:
         for path in [self._control / "hold", *self._control.glob("held-*")]:
             path.unlink(missing_ok=True)
 
-    # ------------------------------------------------------------------ proof
-
     def restore_and_check(
         self, path: Path | str, *, parallelism: int = 2, config: Mapping[str, str] | None = None
     ) -> None:
@@ -500,8 +492,6 @@ class Cluster:
     def _visited_all(self, job_id: str) -> bool:
         progress = self.progress(job_id)
         return progress.get("verified", 0) + progress.get("fresh", 0) >= self.workload.keys
-
-    # ------------------------------------------------------------------ waiting
 
     def _wait_on_job(self, job_id: str, what: str, probe: Callable[[], Answer | None]) -> Answer:
         """Wait, but not for a job that has ended."""

@@ -412,9 +412,6 @@ def test_a_job_whose_owner_is_unknown_is_called_by_its_directory():
     assert "s3://b/shared-dir" in render_markdown(plan, breakdown)
 
 
-# ------------------------------------------------------------------------------- areas
-
-
 def test_each_area_says_what_it_holds_and_why_files_stay():
     """Live, orphaned, too young and not provable are all that was listed."""
     why = "a running database may read files that no checkpoint names"

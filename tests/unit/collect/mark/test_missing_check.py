@@ -119,9 +119,6 @@ def test_a_partial_inventory_is_found_out_with_the_first_batch() -> None:
     assert len(storage.asked) == 1000
 
 
-# --------------------------------------------------------------------------- roots that pass
-
-
 @dataclass
 class Rooted(Stored):
     """A storage with a place of its own."""

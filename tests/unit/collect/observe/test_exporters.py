@@ -332,9 +332,6 @@ def test_where_nothing_can_be_written_nothing_is_waited_for(scene, monkeypatch) 
     assert scene.waits == []
 
 
-# --------------------------------------------------------------------------- several collectors
-
-
 def test_collectors_at_the_same_time_all_get_their_answer(scene) -> None:
     """They share one file: each answer sets one free, and none starves."""
     baseline = [scene.baseline() for _ in range(4)]
@@ -385,9 +382,6 @@ def test_an_overwritten_nonce_is_written_again(scene) -> None:
     scene.meanwhile = overwrite
     answer = scene.response(scene.baseline())
     assert mine[0] == mine[-1] == answer.nonce == answer.response.nonce
-
-
-# --------------------------------------------------------------------------- the folder
 
 
 def test_a_snapshot_that_vanishes_is_looked_for_again(scene) -> None:

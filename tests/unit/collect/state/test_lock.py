@@ -42,9 +42,6 @@ def is_held(files) -> bool:
     return False
 
 
-# --------------------------------------------------------------------------- one at a time
-
-
 def test_a_free_lock_is_acquired_and_released_and_acquired_again(place: Place) -> None:
     """Two GCs at once would spoil each other's quarantine."""
     for number in range(3):
@@ -112,9 +109,6 @@ def test_two_storage_roots_have_two_locks(place: Place) -> None:
     other.renew()
 
 
-# --------------------------------------------------------------------------- taking over
-
-
 def test_the_lock_of_a_dead_process_of_this_machine_is_taken_over_at_once(place: Place) -> None:
     """A crash must not stop collection for half an hour."""
     take(place.files, "run-1")
@@ -169,9 +163,6 @@ def test_a_location_that_tells_no_time_keeps_every_lock_that_may_be_alive() -> N
     take(files, "run-4").renew()
 
 
-# --------------------------------------------------------------------------- losing it
-
-
 def test_a_run_that_slept_and_lost_the_lock_notices_when_it_renews(place: Place) -> None:
     """Before each batch: a run that was taken over touches nothing more (restic#2452)."""
     sleeper = take(place.files, "run-1")
@@ -211,9 +202,6 @@ def test_the_folder_does_not_grow(place: Place) -> None:
         take(place.files, f"dead-{number}")
         take(place.files, f"heir-{number}", dead=(f"dead-{number}",)).release()
     assert len(place.files.names(FOLDER)) <= 2
-
-
-# --------------------------------------------------------------------------- races, step by step
 
 
 def at_first(verb: str, action: Callable[[], None]) -> Callable[[str, str], None]:
@@ -361,9 +349,6 @@ def test_in_every_order_of_steps_at_most_one_living_run_holds_the_lock(
     schedule.drive(threads)
     assert contest.most <= 1
     assert contest.robbed == []
-
-
-# --------------------------------------------------------------------------- renewed meanwhile
 
 
 TICK = timedelta(milliseconds=10)

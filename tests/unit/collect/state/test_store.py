@@ -41,9 +41,6 @@ def newest(state: RootState) -> str:
     return f"{folder}/{state.files.names(folder)[-1]}"
 
 
-# --------------------------------------------------------------------------- one root each
-
-
 @pytest.mark.parametrize("other", ["s3://bucket/checkpoints2", "s3://bucket", "/checkpoints"])
 def test_every_storage_root_has_a_folder_of_its_own(place: Place, other: str) -> None:
     """Losses 1.2 (Loki#8359), 1.4: one location serves many roots, and none sees another's."""
@@ -78,9 +75,6 @@ def test_a_folder_that_says_it_is_another_roots_is_refused(
     place.damage(f"{state.folder}/root.json", content)
     with pytest.raises(RefusedError, match="another storage root"):
         state.bind()
-
-
-# --------------------------------------------------------------------------- tombstones
 
 
 def test_without_any_generation_there_are_no_tombstones(state: RootState) -> None:
@@ -178,9 +172,6 @@ def test_a_generation_that_vanishes_is_damaged(state: RootState, monkeypatch) ->
         state.tombstones()
 
 
-# --------------------------------------------------------------------------- runs
-
-
 def test_a_run_that_began_and_never_ended_is_seen(state: RootState) -> None:
     """R23: an interrupted run left a journal to look at."""
     for run_id in ("20261121T140000Z-aa", "20261121T150000Z-bb"):
@@ -247,9 +238,6 @@ def test_an_old_run_that_cannot_be_removed_is_left_to_a_later_one(
     assert state.files.names(f"{state.folder}/history") == ["run-0.json", "run-1.json"]
     state.finish_run("run-2", {})
     assert state.files.names(f"{state.folder}/history") == ["run-2.json"]
-
-
-# --------------------------------------------------------------------------- halt
 
 
 def test_a_halt_stands_until_a_person_clears_it(state: RootState) -> None:

@@ -58,9 +58,6 @@ def restored(id_: int) -> RestoredFacts:
     return RestoredFacts(id=id_, external_path="s3://old/chk", is_savepoint=False)
 
 
-# --------------------------------------------------------------------------- the gate
-
-
 @pytest.mark.parametrize(
     "backend",
     [
@@ -141,9 +138,6 @@ def test_the_gate_opens_only_if_every_condition_holds() -> None:
         assert (eligibility_problem(job) is None) is (is_safe and count == 1), job
 
 
-# --------------------------------------------------------------------------- versions
-
-
 def test_the_tested_lines_are_those_of_the_rules() -> None:
     """R27: 1.14 to 1.20 and 2.0 to 2.3."""
     assert TESTED_FLINK_VERSIONS == (
@@ -187,9 +181,6 @@ def test_only_releases_of_tested_lines_are_tested(version: str, is_tested) -> No
     assert is_tested_version(version) is is_tested
 
 
-# --------------------------------------------------------------------------- incarnations
-
-
 @pytest.mark.parametrize(
     ("before", "after", "same"),
     [
@@ -211,9 +202,6 @@ def test_an_incarnation_is_known_and_equal_or_another(
 def test_another_job_is_another_incarnation() -> None:
     """Even if both were started in the same millisecond."""
     assert not is_same_incarnation(a_job(), a_job(job_id=JobId("0" * 32)))
-
-
-# --------------------------------------------------------------------------- not subsumed
 
 
 def test_a_checkpoint_is_unsubsumed_while_none_completes() -> None:
@@ -311,9 +299,6 @@ def test_what_is_said_to_be_unsubsumed_was_retained_throughout(
         assert checkpoint_id >= first
 
 
-# --------------------------------------------------------------------------- paths
-
-
 def test_every_reported_path_is_a_root_to_read() -> None:
     """Latest, history, savepoints and what was restored, of every job; memory has no path."""
     jobs = {
@@ -335,8 +320,6 @@ def test_every_reported_path_is_a_root_to_read() -> None:
         "s3://old/chk",
     }
 
-
-# --------------------------------------------------------------------------- the answers
 
 DETAILS = {
     "jid": JOB,

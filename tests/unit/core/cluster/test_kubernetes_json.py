@@ -30,9 +30,6 @@ def saved_map(name: str):
     return holds(document["metadata"]["name"], *document["data"])
 
 
-# --------------------------------------------------------------------------- ConfigMaps
-
-
 @pytest.mark.parametrize(("name", "ids"), [("ha-job", {41, 42}), ("ha-job-1.14", {7})])
 def test_the_config_map_of_a_job_tells_cluster_job_and_retained_ids(name: str, ids) -> None:
     """Names and keys say all of it, in the newer and in the older layout."""
@@ -124,9 +121,6 @@ def test_whatever_flink_writes_is_read_back(cluster: str, job: str, ids: set[int
     (hold,) = holds(f"{cluster}-{job}-config-map", *retained(*ids), "counter")
     assert (hold.cluster, hold.job_id) == (f"kubernetes:flink/{cluster}", job)
     assert hold.retained_ids == ids
-
-
-# --------------------------------------------------------------------------- resources
 
 
 @pytest.mark.parametrize(

@@ -174,9 +174,6 @@ def test_nobody_misses_a_member_while_others_add() -> None:
     assert missed == [0] * 60
 
 
-# --------------------------------------------------------------------------- names
-
-
 @given(st.lists(names | st.sampled_from([NAME, NAME_WITH_ID, "x" + NAME, "_metadata", ""])))
 def test_file_names_are_a_set_of_names(given_names: list[str]) -> None:
     """Every spelling is kept apart, and none is lost."""
@@ -279,9 +276,6 @@ def test_each_head_has_its_uuids_in_order() -> None:
 def _after(head: str, given_names: list[str]) -> list[str]:
     long = len(head) + 36
     return [name[len(head) :] for name in given_names if len(name) == long]
-
-
-# --------------------------------------------------------------------------- the live set
 
 
 @given(*[st.sets(st.sampled_from(EVERY), max_size=8)] * 2)

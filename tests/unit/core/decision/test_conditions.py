@@ -94,9 +94,6 @@ ASKED_ELSEWHERE = {
 """By ``judge_all``, and by a cycle when it has all its verdicts."""
 
 
-# --------------------------------------------------------------------------- the table
-
-
 def test_every_condition_that_evidence_alone_can_show_is_in_the_table() -> None:
     """A condition that is named and never asked blocks nothing."""
     assert set(CONDITIONS) == set(Condition) - ASKED_ELSEWHERE
@@ -224,9 +221,6 @@ def test_all_unmet_conditions_are_reported_at_once() -> None:
         Condition.UNTESTED_STORAGE,
         Condition.STORE_CLOCK_UNKNOWN,
     ]
-
-
-# --------------------------------------------------------------------------- each one
 
 
 @pytest.mark.parametrize("job", [a_job(), an_ended_job()])

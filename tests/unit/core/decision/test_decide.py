@@ -76,9 +76,6 @@ def name_of(artifact: Artifact) -> str:
     return "x" if artifact.layout is DirectoryLayout.UNRECOGNISED else "_metadata"
 
 
-# --------------------------------------------------------------------------- the order
-
-
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
@@ -105,9 +102,6 @@ def test_the_first_row_that_fits_decides(facts: dict, expected: Verdict) -> None
     assert verdict(**facts) == expected
 
 
-# --------------------------------------------------------------------------- row 4
-
-
 def test_what_either_oracle_names_is_kept() -> None:
     """R5, R7: parsed references, or raw bytes alone."""
     assert verdict(live=LiveSet(parsed=UuidSet({UUID})), tombstone=None) == REFERENCED
@@ -125,9 +119,6 @@ def test_a_reference_revives_whatever_else_is_true() -> None:
     changed = replace(an_object(), etag="e2")
     assert verdict(changed, live=live(UUID), tombstone=a_tombstone()) == REVIVED
     assert verdict(live=live(UUID)) == REVIVED
-
-
-# --------------------------------------------------------------------------- row 5
 
 
 @pytest.mark.parametrize(
@@ -182,9 +173,6 @@ def test_an_ended_job_asks_no_id(oldest: int | None) -> None:
     assert verdict(artifact=an_artifact(99), bounds=bounds) == DELETE
 
 
-# --------------------------------------------------------------------------- row 6
-
-
 @pytest.mark.parametrize(
     ("modified_at", "expected"),
     [
@@ -212,9 +200,6 @@ def test_without_a_cutoff_nothing_is_old() -> None:
     unknown = (Bound(BoundName.OLDEST_OWN_ROOT, None), Bound(BoundName.GRACE_PERIOD, ago("72h")))
     assert verdict(bounds=some_bounds(bounds=unknown)) == TOO_YOUNG
     assert verdict(bounds=some_bounds(bounds=())) == TOO_YOUNG
-
-
-# --------------------------------------------------------------------------- rows 7 to 9
 
 
 @pytest.mark.parametrize(

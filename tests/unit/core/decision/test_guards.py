@@ -111,9 +111,6 @@ CASES = {
 """One case a guard; the rule and its further cases stand in the tests below."""
 
 
-# --------------------------------------------------------------------------- the table
-
-
 def test_what_the_builders_say_by_default_is_let_through() -> None:
     """Otherwise no test below would show anything."""
     assert judge(a_job(), a_cycle()) == Judgement()
@@ -323,9 +320,6 @@ def test_a_derived_snapshot_that_does_not_tell_leaves_concurrency_to_the_gate() 
     assert refusal(a_job(snapshots=silent)) is None
 
 
-# --------------------------------------------------------------------------- unreadable roots
-
-
 @pytest.mark.parametrize("directory", [job_directory(JOB), job_directory(OTHER_JOB), None])
 def test_an_unreadable_root_anywhere_refuses(directory) -> None:
     """R6: a root may name any file of any directory."""
@@ -347,9 +341,6 @@ def test_an_acknowledged_root_does_not_excuse_another_one(order: int) -> None:
     """R6: one root by path and hash, not all of them."""
     broken = (a_broken_root(JOB, is_acknowledged=True), a_broken_root(OTHER_JOB))[::order]
     assert refusal(a_job(), a_cycle(unreadable=broken)) is Guard.UNREADABLE_ROOT
-
-
-# --------------------------------------------------------------------------- clocks and times
 
 
 @pytest.mark.parametrize(
@@ -399,9 +390,6 @@ def test_one_time_for_all_objects_refuses_but_one_object_alone_does_not() -> Non
     assert refusal(a_job(survey=a_survey(objects=1, **same))) is None
     nothing = {"oldest_modified_at": None, "newest_modified_at": None}
     assert refusal(a_job(survey=a_survey(objects=2, **nothing))) is Guard.COPIED_TREE
-
-
-# --------------------------------------------------------------------------- layouts
 
 
 FLINKS_OWN = ("op_x_attempt_0", f"job_{JOB}_op_{'d' * 32}_0_4")
@@ -487,9 +475,6 @@ def test_an_ended_job_may_have_had_many_checkpoints_at_once() -> None:
     assert refusal(job) is None
 
 
-# --------------------------------------------------------------------------- owners
-
-
 def test_two_directories_with_roots_under_one_job_id_refuse() -> None:
     """R3 **T:** two configs on one path, or one id in two places."""
     elsewhere = canonical(f"s3://bucket/elsewhere/{JOB}")
@@ -525,9 +510,6 @@ def test_an_ended_job_in_a_second_cluster_is_no_second_owner() -> None:
     assert refusal(a_job(before=(some_facts(), over), after=(some_facts(), over))) is None
 
 
-# --------------------------------------------------------------------------- ended jobs
-
-
 @pytest.mark.parametrize("status", ["RUNNING", "SUSPENDED", "RESTARTING", "CANCELLING", "WHATEVER"])
 def test_a_declared_end_that_rest_contradicts_refuses(status: str) -> None:
     """R13: only a globally terminal status agrees; SUSPENDED is alive, an unknown word too."""
@@ -561,9 +543,6 @@ def test_rest_proves_an_end_only_if_it_says_so_twice(status: str) -> None:
     assert a_job(before=(), after=over).state is JobState.UNKNOWN
     assert a_job(before=(), after=()).state is JobState.UNKNOWN
     assert a_job(before=over, after=(*over, some_facts())).state is JobState.RUNNING
-
-
-# --------------------------------------------------------------------------- roots
 
 
 @pytest.mark.parametrize(
@@ -609,9 +588,6 @@ def test_only_a_declared_end_accepts_a_damaged_latest_checkpoint() -> None:
     assert refusal(proven) is Guard.DAMAGED_LATEST_ROOT
     unknown = a_job(before=(), after=(), survey=missing)
     assert refusal(unknown) is Guard.DAMAGED_LATEST_ROOT
-
-
-# --------------------------------------------------------------------------- the stable root
 
 
 @pytest.mark.parametrize(
@@ -717,9 +693,6 @@ def test_an_ended_job_needs_no_stable_root() -> None:
     assert refusal(a_job(before=over, after=over)) is None
 
 
-# --------------------------------------------------------------------------- the gate
-
-
 @pytest.mark.parametrize("count", [None, 0, 2, 3])
 def test_more_than_one_checkpoint_at_once_refuses_whenever_it_is_seen(count: int | None) -> None:
     """R13 **T:** max_concurrent 2 voids; both times are asked."""
@@ -734,9 +707,6 @@ def test_a_job_that_was_started_again_meanwhile_refuses(incarnation: str | None)
     """R13: same JM start."""
     again = (some_facts(incarnation=incarnation),)
     assert refusal(a_job(after=again)) is Guard.GATE
-
-
-# --------------------------------------------------------------------------- the registry
 
 
 def exported(**changes: object):
@@ -867,9 +837,6 @@ def test_the_slack_is_the_operators() -> None:
     """R29: configuration moves the margins, never the rules."""
     cycle = a_cycle(skew_seconds=60.0, margins=SafetyMargins(clock_skew=ahead("10s") - T0))
     assert refusal(cycle=cycle) is Guard.CLOCK_SKEW
-
-
-# --------------------------------------------------------------------------- HA metadata
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,6 @@ def lasting(jobs, cycle=None) -> dict[str, list[str]]:
     }
 
 
-# --------------------------------------------------------------------------- one job
-
-
 @pytest.mark.parametrize(
     ("guards", "spared"),
     [
@@ -125,9 +122,6 @@ def test_the_first_objection_is_the_refusal() -> None:
 def test_no_jobs_are_no_problem() -> None:
     """An empty storage is refused elsewhere."""
     assert judge_all([], a_cycle()) == {}
-
-
-# --------------------------------------------------------------------------- all jobs
 
 
 ALL = ([a_job(A, survey=a_survey(only_in_raw_bytes=["x"])), a_job(B)], a_cycle())
@@ -190,9 +184,6 @@ def test_conditions_stay_beside_a_global_refusal() -> None:
     }
 
 
-# --------------------------------------------------------------------------- dependents
-
-
 def test_a_living_dependent_that_is_refused_refuses_the_directory_it_needs() -> None:
     """R12: the same must hold for every running job whose roots name files of this directory."""
     jobs = [an_ended_job(A), feeding(B, A, survey=FUTURE)]
@@ -232,9 +223,6 @@ def test_a_directory_of_unknown_owner_in_the_middle_is_followed_too() -> None:
     }
 
 
-# --------------------------------------------------------------------------- blocks
-
-
 def test_a_block_that_is_passed_on_says_whose_it_is_and_why() -> None:
     """An operator must find the job that has to be mended first."""
     judged = judge_all([an_ended_job(A), feeding(B, A, survey=NOT_SEEN)], a_cycle())
@@ -260,8 +248,6 @@ def test_a_directory_that_is_only_declared_ended_and_still_written_blocks_the_ot
     (block,) = judge_all([an_ended_job(B, **changing), an_ended_job(A)], a_cycle())[A].blocked
     assert "declare it ended" not in block.message
 
-
-# --------------------------------------------------------------------------- unseen
 
 UNSEEN = {"own_checkpoints": (), "before": (), "after": ()}
 NO_IDS = dict.fromkeys(("ids_at_start", "ids_before", "ids_after"), frozenset())
@@ -404,9 +390,6 @@ def test_a_job_without_roots_stops_no_other_if_it_is_known_or_quiet(job) -> None
     """What it leaked needs no statement of everybody else's."""
     assert refusals([job, an_ended_job(A)]) == {B: Guard.NO_ROOTS, A: None}
     assert blocks([job, an_ended_job(A)])[A] == []
-
-
-# --------------------------------------------------------------------------- lasting
 
 
 def test_what_another_job_blocks_lasts_only_if_all_of_its_causes_do() -> None:

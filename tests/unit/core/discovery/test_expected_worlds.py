@@ -450,9 +450,6 @@ def test_a_file_is_read_as_flink_reads_it_or_blocks(name, text, roots) -> None:
     assert blocks_of(world) == (() if roots else (ALL,))
 
 
-# --------------------------------------------------------------------------- what is missing
-
-
 def wrong_types(document, path) -> list:
     """Return values of other types than a field has."""
     value = document
@@ -515,8 +512,6 @@ def test_a_field_that_is_removed_is_remembered_and_said(name: str) -> None:
             earlier = [e for one in known for e in one.directories if not e.is_present]
             assert not narrowed or earlier or alone.unclear, path
 
-
-# --------------------------------------------------------------------------- monotonicity
 
 RENAMED = [
     changed(each, ("metadata", "name"), f"{each['metadata']['name']}-{number}")
@@ -618,9 +613,6 @@ def test_a_suspended_deployment_is_known_by_what_its_cluster_said() -> None:
     assert blocks_of(world_of_discovery(found([gone]))) == (ALL,)
     running = world_of_discovery(united(found([a_deployment(config=config)]), memory))
     assert (running.storage_roots, blocks_of(running)) == ((ROOT,), ())
-
-
-# --------------------------------------------------------------------------- ended jobs (R34, E5)
 
 
 def runs(job: str, *, uid: str = "uid-of-orders", name: str = "orders", state: str = "RUNNING"):

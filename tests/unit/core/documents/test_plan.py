@@ -299,9 +299,6 @@ DOCUMENT = json.loads(a_plan().signed().model_dump_json())
 SIGNED = [path for path in leaves(DOCUMENT) if path not in {("plan_id",), ("schema_version",)}]
 
 
-# --------------------------------------------------------------------------- identity
-
-
 def test_a_signed_plan_bears_the_digest_of_all_the_rest() -> None:
     """Design, section 4: a plan binds root, bounds, live set, tool version."""
     plan = a_plan()
@@ -368,9 +365,6 @@ def test_the_order_of_verdict_files_is_no_part_of_the_identity() -> None:
     assert a_plan(verdict_files=files).digest() == a_plan(verdict_files=turned).digest()
 
 
-# --------------------------------------------------------------------------- round trip
-
-
 def test_a_plan_reads_back_as_itself() -> None:
     """``plan.json`` is what a sweep starts from, microseconds included."""
     plan = a_plan(created_at=T0.replace(microsecond=1)).signed()
@@ -400,9 +394,6 @@ def test_no_credentials_are_ever_in_a_plan() -> None:
     again = Plan.model_validate_json(plan.model_dump_json())
     assert again.settings.flink_rest == ("https://flink:8081",)
     assert again.digest() == plan.plan_id
-
-
-# --------------------------------------------------------------------------- its parts
 
 
 def test_a_job_is_shown_with_what_its_liveness_rests_on() -> None:

@@ -122,8 +122,6 @@ def refusal(data: bytes, **limits: int) -> str:
     return message
 
 
-# --------------------------------------------------------------------------- round trip
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 counts = st.integers(0, 2**63 - 1)
 maybe_counts = st.none() | counts
@@ -299,8 +297,6 @@ def test_a_snapshot_without_entries_is_whole() -> None:
     """A job with heap state shares nothing."""
     assert len(read_snapshot(write_snapshot(a_snapshot(), ())).entries) == 0
 
-
-# --------------------------------------------------------------------------- damage
 
 WHOLE = a_snapshot()
 PLAIN = write_snapshot(WHOLE, ENTRIES)
@@ -683,9 +679,6 @@ def test_times_are_in_utc_whatever_this_machines_time_zone_is(monkeypatch) -> No
         time.tzset()
 
 
-# --------------------------------------------------------------------------- what it says
-
-
 @pytest.mark.parametrize(
     ("retained", "oldest"),
     [
@@ -721,8 +714,6 @@ def test_a_path_is_relative_to_the_job_directory_or_absolute(
     """A scheme needs its slash: a colon alone is part of a name."""
     assert resolve(path, directory) == resolved
 
-
-# --------------------------------------------------------------------------- two snapshots
 
 SECOND = {"sequence": 18, "nonce": "n-17", "taken_at": NOW + timedelta(minutes=5)}
 LIMITS = {

@@ -35,9 +35,6 @@ def not_found(number: int, job: str = JOB) -> tuple[str, str]:
     return ("checkpoint_not_found", f"{ROOT}/{job}/chk-{number}")
 
 
-# --------------------------------------------------------------------------- savepoints
-
-
 def from_savepoint(by: str = REST, **changes: object) -> SeenJob:
     return a_job(NEXT, by=by, restored=SAVEPOINT, is_restored_from_savepoint=True, **changes)
 
@@ -119,9 +116,6 @@ def test_a_job_of_one_id_is_stopped_only_with_a_savepoint_of_its_current_run(sto
     assert missed(before, seen(1, OTHER, jobs=(again,), stops=stops)) == asked
 
 
-# --------------------------------------------------------------------------- leftovers
-
-
 def test_a_leftover_of_a_higher_id_subsumes_nothing() -> None:
     """It was stored by an earlier run of the same fixed id, long before."""
     left = a_directory(4711, stored=-300)
@@ -176,8 +170,6 @@ def test_a_leftover_of_a_higher_id_subsumes_no_reported_checkpoint_either() -> N
     assert missed(*story, seen(3, found, jobs=(a_job(),))) == []
 
 
-# --------------------------------------------------------------------------- shown as kept
-
 KEPT = replace(reported(1, -0.1), is_living=True)
 """Report after the listing that the first of two checkpoints is not discarded."""
 
@@ -229,9 +221,6 @@ def test_a_reported_checkpoint_that_is_still_shown_kept_is_not_subsumed() -> Non
     first = seen(0, a_directory(0), jobs=jobs, reports=(KEPT,))
     assert missed(first, seen(1, newer, jobs=jobs, reports=(KEPT,))) == [not_found(1)]
     assert missed(first, seen(1, newer, jobs=jobs)) == []
-
-
-# --------------------------------------------------------------------------- runs of one id
 
 
 def second_run(**changes: object) -> SeenJob:
@@ -294,9 +283,6 @@ def test_a_run_that_no_cycle_saw_end_is_an_earlier_one_too() -> None:
     assert missed(seen(0, a_directory(9)), after) == [not_found(9)]
 
 
-# --------------------------------------------------------------------------- another cluster
-
-
 @pytest.mark.parametrize(
     ("placed", "asked"),
     [
@@ -329,9 +315,6 @@ def test_a_living_job_of_an_unknown_place_may_be_that_of_a_directory() -> None:
     assert missed(before, seen(1, OTHER, jobs=(over, moved))) == [EMPTIED]
 
 
-# --------------------------------------------------------------------------- other bytes
-
-
 def test_another_checkpoint_at_the_same_path_is_not_the_remembered_one() -> None:
     """And both are asked about for as long as it takes."""
     before = seen(0, a_directory(1, sha256="a"), jobs=(a_job(),))
@@ -346,9 +329,6 @@ def test_a_stateless_restart_that_writes_the_same_path_again_asks_nothing() -> N
     before = seen(0, a_directory(1, sha256="a", flags=EVERY_END), jobs=(a_job(),))
     own = a_directory(1, sha256="b", flags=EVERY_END, stored=0.6)
     assert missed(before, seen(1, own, jobs=(second_run(),))) == []
-
-
-# --------------------------------------------------------------------------- older memories
 
 
 def test_a_memory_without_the_new_facts_is_read_and_explains_nothing_by_them() -> None:
@@ -368,9 +348,6 @@ def test_a_memory_without_the_new_facts_is_read_and_explains_nothing_by_them() -
     assert [(str(each.condition), each.what) for each in facts] == [EMPTIED]
     newer = seen(1, OTHER, a_directory(2, stored=0.5), jobs=(a_job(),))
     assert compared(older, newer).facts == ()
-
-
-# --------------------------------------------------------------------------- what was over-strict
 
 
 @pytest.mark.parametrize(

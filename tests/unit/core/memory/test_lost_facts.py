@@ -45,9 +45,6 @@ def said(condition: str, what: str, since: float) -> Acknowledgement:
     )
 
 
-# --------------------------------------------------------------------------- the normal course
-
-
 def test_subsumed_checkpoints_of_a_living_job_ask_nothing() -> None:
     """A newer one is there."""
     assert missed(seen(0, a_directory(1, 2, 3)), seen(1, a_directory(40, 41))) == []
@@ -287,9 +284,6 @@ def test_another_job_of_a_session_cluster_is_no_successor() -> None:
     assert missed(before, after) == [EMPTIED]
 
 
-# --------------------------------------------------------------------------- what is lost
-
-
 def test_a_directory_that_went_from_some_checkpoints_to_none_asks() -> None:
     """And goes on to ask."""
     before = seen(0, OTHER, a_directory(1, 2))
@@ -473,9 +467,6 @@ def test_a_reported_checkpoint_that_the_next_cycle_does_not_find_either_asks() -
     assert missed(*story) == [("checkpoint_not_found", f"{ROOT}/{NEXT}/chk-9")]
 
 
-# --------------------------------------------------------------------------- a person's word
-
-
 def test_an_acknowledgement_covers_exactly_one_fact() -> None:
     """Not that of another directory, nor another condition."""
     before = seen(0, OTHER, a_directory(1))
@@ -534,9 +525,6 @@ def test_an_acknowledged_report_covers_no_later_run_at_its_path() -> None:
     word = said(*fact, 0)
     assert missed(*story[:2], given=(word,)) == []
     assert missed(*story, given=(word,)) == [fact]
-
-
-# --------------------------------------------------------------------------- two writers
 
 
 def test_two_writers_lose_nothing_of_each_other() -> None:

@@ -150,9 +150,6 @@ def test_what_was_restored_elsewhere_concerns_nothing_here() -> None:
     assert compared(done.memory, later).facts == ()
 
 
-# --------------------------------------------------------------------------- reach of other facts
-
-
 def test_a_copied_checkpoint_that_spells_paths_otherwise_blocks_everything() -> None:
     """Which directory ``/mnt/...`` is nothing shows."""
     named, spelled = f"{ROOT}/{JOB}", f"/mnt/checkpoints/{JOB}"

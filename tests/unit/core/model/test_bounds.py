@@ -20,9 +20,6 @@ def running(**changes: object) -> dict[BoundName, object]:
     return {each.name: each.at for each in job_bounds(T0, MARGINS, **facts)}
 
 
-# --------------------------------------------------------------------------- the minimum
-
-
 @pytest.mark.parametrize("ages", [["3d"], ["3d", "1h"], ["1h", "3d"], ["2d", "3d", "0s"]])
 def test_the_earliest_bound_wins(ages: list[str]) -> None:
     """Adding a bound can only keep more."""
@@ -47,9 +44,6 @@ def test_a_jobs_cutoff_is_frozen_with_its_bounds() -> None:
     assert bounds.cutoff == ago("5d")
     assert replace(bounds, bounds=(a_bound("3d"), a_bound(None))).cutoff == NEVER
     assert replace(bounds, bounds=()).cutoff == NEVER
-
-
-# --------------------------------------------------------------------------- each bound
 
 
 def test_the_margins_are_those_of_the_contract() -> None:
@@ -129,9 +123,6 @@ def test_the_slack_widens_every_bound_that_compares_two_clocks() -> None:
         ago("10d") - span("2h"),
         ago("20d") - span("4h"),
     ]
-
-
-# --------------------------------------------------------------------------- an inventory
 
 
 @pytest.mark.parametrize("is_ended", [False, True])

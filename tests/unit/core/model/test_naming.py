@@ -23,9 +23,6 @@ def found_at(key: str, root_name: str = "checkpoints") -> Artifact:
     return recognise(name, place_of_folder(folder, root_name))
 
 
-# --------------------------------------------------------------------------- the naming schemes
-
-
 @pytest.mark.parametrize(
     ("key", "layout"),
     [
@@ -157,9 +154,6 @@ def test_a_flat_name_gives_uuid_and_checkpoint_id(prefix: str, checkpoint_id: in
     assert (found.uuid, found.checkpoint_id) == (UUID, checkpoint_id)
 
 
-# --------------------------------------------------------------------------- the inverse
-
-
 @pytest.mark.parametrize(
     ("name", "uuid"),
     [
@@ -178,9 +172,6 @@ def test_a_flat_name_gives_uuid_and_checkpoint_id(prefix: str, checkpoint_id: in
 def test_a_reference_protects_by_the_uuid_it_ends_in(name: str, uuid: bytes | None) -> None:
     """R5: the id-less UUID part is enough, whatever stands before it."""
     assert uuid_of(name) == uuid
-
-
-# --------------------------------------------------------------------------- places
 
 
 @pytest.mark.parametrize("above", ["", "a", "a/b/c", "shared", "chk-1", "dstl", "x/taskowned/y"])

@@ -33,9 +33,6 @@ def problem_of(**options: object) -> str:
     return error["msg"]
 
 
-# --------------------------------------------------------------------------- defaults
-
-
 def test_the_defaults_are_those_of_the_contract() -> None:
     """Design, section 3: every option's default; a change here changes what may be deleted."""
     assert said().model_dump() == {
@@ -118,9 +115,6 @@ def test_settings_do_not_change_after_they_were_checked() -> None:
     """A plan is bound to what it was asked for."""
     with pytest.raises(ValidationError, match="frozen"):
         said().closed_world = True
-
-
-# --------------------------------------------------------------------------- durations
 
 
 @pytest.mark.parametrize(
@@ -231,9 +225,6 @@ def test_a_part_of_a_second_is_refused() -> None:
     )
 
 
-# --------------------------------------------------------------------------- safe minimums
-
-
 DAY = timedelta(days=1)
 SAFE = {
     "grace_period": (DAY, "grace_period below 24h is refused: what a checkpoint"),
@@ -264,9 +255,6 @@ def test_a_margin_below_its_safe_minimum_is_refused_unless_insisted_upon(
         assert problem.endswith("; allow_short_margins (--allow-short-margins) accepts it")
         assert getattr(said(**{name: short, lifts: True}), name) == short
     assert getattr(said(**{name: least}), name) == least
-
-
-# --------------------------------------------------------------------------- limits
 
 
 @pytest.mark.parametrize(
@@ -332,9 +320,6 @@ def test_limits_may_forbid_everything() -> None:
     assert (settings.max_delete_share, settings.max_deletes) == (0, 0)
 
 
-# --------------------------------------------------------------------------- root and state
-
-
 @pytest.mark.parametrize(
     ("root", "state", "words"),
     [
@@ -383,9 +368,6 @@ def test_every_place_of_a_list_must_be_absolute(name: str) -> None:
         said(**{name: "s3://b/x"})
 
 
-# --------------------------------------------------------------------------- scopes
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -401,9 +383,6 @@ def test_every_place_of_a_list_must_be_absolute(name: str) -> None:
 def test_exactly_the_areas_that_are_named_are_collected(given, expected: list[AreaName]) -> None:
     """Design, section 3: repeatable, and with commas between."""
     assert said(scope=given).scope == tuple(expected)
-
-
-# --------------------------------------------------------------------------- aliases, jobs, roots
 
 
 def test_aliases_become_places_in_their_order() -> None:
@@ -447,9 +426,6 @@ def test_a_broken_root_is_acknowledged_by_place_and_hash() -> None:
     assert settings.acknowledged == {str(canonical("s3://b/x=1/chk-9/_metadata")): SHA}
 
 
-# --------------------------------------------------------------------------- credentials
-
-
 SECRET = "http://user:hunter2@flink:8081/base"
 
 
@@ -484,9 +460,6 @@ def test_an_endpoint_is_kept_as_it_is(url: str) -> None:
     assert said(flink_rest=[url]).model_dump(mode="json")["flink_rest"] == [url]
 
 
-# --------------------------------------------------------------------------- round trip
-
-
 def test_settings_survive_the_plan_that_they_are_written_into() -> None:
     """A sweep works by the plan's settings: they must be the ones that were planned with."""
     settings = said(
@@ -506,9 +479,6 @@ def test_settings_survive_the_plan_that_they_are_written_into() -> None:
         unsafe_acknowledge_root=[f"s3://b/x={SHA}"],
     )
     assert StorageRootSettings.model_validate_json(settings.model_dump_json()) == settings
-
-
-# --------------------------------------------------------------------------- an inventory
 
 
 def test_an_inventory_in_s3_may_stand_for_a_root_in_s3() -> None:

@@ -128,9 +128,6 @@ def test_a_local_path_with_a_host_is_refused(uri: str) -> None:
         canonical(uri)
 
 
-# --------------------------------------------------------------------------- inside and outside
-
-
 @pytest.mark.parametrize(
     ("base", "other", "key"),
     [
@@ -186,9 +183,6 @@ def test_a_place_spells_itself_for_fsspec_and_back(uri: str, spelled: str) -> No
     """One spelling in plans and logs, which reads back as the same place."""
     assert str(canonical(uri)) == spelled
     assert canonical(spelled) == canonical(uri)
-
-
-# --------------------------------------------------------------------------- aliases
 
 
 @pytest.mark.parametrize(
@@ -279,9 +273,6 @@ def test_the_folders_that_a_place_lies_in_end_at_the_top() -> None:
 def test_what_a_place_leaves_out_may_be_any(one: str, other: str, *, may: bool) -> None:
     """Account, name service, port or user, which the environment names; two named are two."""
     assert canonical(one).may_be_around(canonical(other)) is may
-
-
-# --------------------------------------------------------------------------- schemes
 
 
 SPELLED = {
