@@ -29,12 +29,6 @@ def metadata(directory: str, checkpoint_id: int, names: Sequence[str]) -> bytes:
     """Return the ``_metadata`` of an incremental checkpoint of one operator.
 
     It refers to ``names`` in ``shared/``, and to a file of each subtask in its own folder.
-
-    Args:
-        directory: URI of the job directory.
-        checkpoint_id: Its own.
-        names: Base names.
-
     """
     parts = [names[index::SUBTASKS] for index in range(SUBTASKS)]
     subtasks = tuple(

@@ -31,14 +31,7 @@ def make_story(bed: Bed, number: int = 1, *, orphans: int = 2) -> Story:
 
 
 def a_snapshot_of(job: Job, *retained: int, **changes: object) -> RegistrySnapshot:
-    """Return a snapshot that an exporter inside a job's JobManager wrote just now.
-
-    Args:
-        job: The job.
-        retained: Numbers of the checkpoints that its completed store holds.
-        changes: Fields of the snapshot that differ.
-
-    """
+    """Return a snapshot that an exporter inside a job's JobManager wrote just now."""
     own = {
         "flink_version": "2.3.0",
         "job_id": JobId(job.id),

@@ -51,11 +51,7 @@ class Inventoried:
         west: timedelta = timedelta(0),
         **changes: Any,
     ) -> Report:
-        """Deliver a report of what the bucket holds now; an inventory may be of a prefix only.
-
-        Args:
-            west: How much the times are behind UTC.
-        """
+        """Deliver a report of what the bucket holds now; an inventory may be of a prefix only."""
         answer = self.story.client.list_object_versions(Bucket=self.story.bucket, Prefix=prefix)
         rows = [row_of(self.story.bucket, each) for each in answer.get("Versions", ())]
         rows += [row_of(self.story.bucket, each) for each in answer.get("DeleteMarkers", ())]

@@ -54,11 +54,7 @@ def shown(*args: object) -> str:
 
 
 def commands(folder: Path, rest: str) -> Iterator[tuple[object, ...]]:
-    """Yield command lines, from the first plan to the expiry of checkpoints.
-
-    Args:
-        rest: Address of a cluster that gives no usable answer.
-    """
+    """Yield command lines, from the first plan to the expiry of checkpoints."""
     folder.mkdir()
     root, config = folder / "storage" / "checkpoints", folder / "orphangc.yaml"
     orphan, checkpoint = min(make_storage(root)), root / JOB / "chk-4"

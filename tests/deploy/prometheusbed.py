@@ -18,14 +18,7 @@ from support.processes import finished
 
 
 def hurried_rules(jsonnet: Path, file: Path, config: Mapping[str, Any] | None = None) -> Path:
-    """Render the mixin as shipped, but waiting for nothing before an alert fires.
-
-    Args:
-        jsonnet: The program.
-        file: To write to.
-        config: More fields of the mixin's ``_config`` to change.
-
-    """
+    """Render the mixin as shipped, but waiting for nothing before an alert fires."""
     changed = json.dumps(dict(config or {}))
     program = (
         f"((import '{MONITORING}/mixin/mixin.libsonnet') + {{_config+:: {changed} + {{"
@@ -43,15 +36,7 @@ class Prometheus:
     def __init__(
         self, program: Path, folder: Path, *, jobs: Mapping[str, Sequence[str]], rules: Path
     ) -> None:
-        """Choose a port and write the configuration.
-
-        Args:
-            program: The binary.
-            folder: For its files.
-            jobs: Targets (``host:port``) by job.
-            rules: File of rules.
-
-        """
+        """Choose a port and write the configuration."""
         port, _ = free_ports()
         self.url = f"http://127.0.0.1:{port}"
         self._log = folder / "prometheus.log"

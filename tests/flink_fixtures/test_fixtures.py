@@ -68,14 +68,7 @@ Runner = Callable[..., Ran]
 
 
 def plan_options(storage: Storage, style: str, *ended: str) -> list[str]:
-    """Return ROOT and everything that is known of the storage.
-
-    Args:
-        storage: The storage.
-        style: What ROOT is.
-        ended: What ``--ended-job`` says; nothing: the jobs that are over.
-
-    """
+    """Return ROOT and everything that is known of the storage."""
     tree = storage.tree
     root = tree if style == "tree" else tree / "checkpoints"
     options = [str(root), "--alias", f"{storage.truth['run_path']}={tree}", "--closed-world"]

@@ -12,13 +12,7 @@ _SAID = ("HYPOTHESIS_PROFILE", "ORPHANGC_FLINK_VERSIONS")
 
 
 def command_of(nodeid: str, expression: str) -> str:
-    """Return the command that runs one test again as it was run here.
-
-    Args:
-        nodeid: Name of the test.
-        expression: What ``-m`` was given, "" if nothing.
-
-    """
+    """Return the command that runs one test again as it was run here."""
     said = [f"{name}={shlex.quote(os.environ[name])}" for name in _SAID if name in os.environ]
     chosen = ["-m", expression] if expression else []
     return shlex.join([*said, _program(), "-n0", *chosen, nodeid])

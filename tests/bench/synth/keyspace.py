@@ -92,12 +92,7 @@ class Run:
         return bisect_left(range(self.count), key, key=self.key)
 
     def find(self, names: np.ndarray) -> np.ndarray:
-        """Return the position of each name, -1 where there is none.
-
-        Args:
-            names: Shape (n, 36), the texts' bytes.
-
-        """
+        """Return the position of each name, -1 where there is none."""
         digits = _DIGITS[np.delete(names, _DASHES, axis=1)]
         packed = (digits[:, 0::2] << 4 | digits[:, 1::2] & 15).astype(np.uint8)
         words = np.ascontiguousarray(packed).view(">u8").astype(np.uint64)

@@ -231,11 +231,7 @@ def parts_of(request: Request) -> list[Message]:
 def batch(
     statuses: dict[str, tuple[int, str]], *, told: Callable[[list[list[str]]], object] = list
 ) -> Callable[[Request], Answer]:
-    """Return an account that takes batches and answers each deletion by its key.
-
-    Args:
-        told: Returns the parts of its answer from those in the order of the request.
-    """
+    """Return an account that takes batches and answers each deletion by its key."""
 
     def answer(request: Request) -> Answer:
         assert request.query["comp"] == "batch"

@@ -50,14 +50,7 @@ NOT_TRIED = "not checked"
 
 
 def mutmut(work: Path, *words: str, seconds: float | None = None) -> str:
-    """Run mutmut in a laid out tree; return what it prints, raise what it fails with.
-
-    Args:
-        work: The tree.
-        words: Command and options.
-        seconds: After which it is interrupted; what it has found out until then is kept.
-
-    """
+    """Run mutmut in a laid out tree; return what it prints, raise what it fails with."""
     tools = Path(sys.executable).parent  # mypy among them
     environment = {
         **os.environ,

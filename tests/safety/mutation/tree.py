@@ -42,13 +42,7 @@ use_git_change_detection = false
 
 
 def modules_of_part(number: int, parts: int) -> list[str]:
-    """Return the modules of the core of one part of several, by their order; all have a function.
-
-    Args:
-        number: Of the part, from 0.
-        parts: How many there are.
-
-    """
+    """Return the modules of the core of one part of several, in order; all have a function."""
     found = sorted(each.stem for each in files("*") if "def " in each.read_text(encoding="utf-8"))
     return [each for each in found if each != "__init__"][number::parts]
 

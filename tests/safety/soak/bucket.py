@@ -236,15 +236,7 @@ class _PassingOn(BaseHTTPRequestHandler):
 
 
 def removed(verb: str, target: str, body: bytes, answer: bytes) -> list[str]:
-    """Return the URIs of what a request that was granted removed or wrote over.
-
-    Args:
-        verb: Of HTTP.
-        target: Path and query, the path with the bucket first.
-        body: Of the request.
-        answer: Body of the answer.
-
-    """
+    """Return the URIs of what a request that was granted removed or wrote over."""
     path, _, query = target.partition("?")
     asked = parse_qs(query, keep_blank_values=True)
     uri = f"s3:/{unquote(path)}"

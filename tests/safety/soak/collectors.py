@@ -197,13 +197,7 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def scheduled(places: Places, rest: str) -> Commands:
-    """Return a collector that plans and sweeps in one pass, as a CronJob does.
-
-    Args:
-        places: What it collects.
-        rest: Whom it asks.
-
-    """
+    """Return a collector that plans and sweeps in one pass, as a CronJob does."""
 
     def commands(folder: Path, _: random.Random) -> Iterator[Sequence[str]]:
         config = folder / "orphangc.yaml"
@@ -220,13 +214,7 @@ def scheduled(places: Places, rest: str) -> Commands:
 
 
 def by_hand(places: Places, rest: str) -> Commands:
-    """Return a person's: acknowledge what is given up, make a plan, wait a little, carry it out.
-
-    Args:
-        places: What it collects.
-        rest: Whom it asks.
-
-    """
+    """Return a person's: acknowledge what is given up, make a plan, wait a little, carry it out."""
 
     def commands(folder: Path, chance: random.Random) -> Iterator[Sequence[str]]:
         yield from _acknowledgements(places)

@@ -27,13 +27,7 @@ class Layout:
     parts: tuple[Path, ...] = PARTS  # sources that it uses
 
     def settings(self, root: str, concurrent: int) -> dict[str, str]:
-        """Return the settings of jobs.
-
-        Args:
-            root: Where their directories lie, as Flink names it.
-            concurrent: Checkpoints that may be pending at once, 1 or 4.
-
-        """
+        """Return the settings of jobs."""
         log = {_LOG: root} if self.has_log else {}
         return {**self.config, **log, **(FOUR_AT_ONCE if concurrent > 1 else {})}
 

@@ -91,14 +91,7 @@ class Cluster:
         self._scratch: list[Path] = []
 
     def running(self, job: Path, *parts: Path, workload: Workload) -> Self:
-        """Return the same two processes, to which another job is submitted.
-
-        Args:
-            job: Source of the job.
-            parts: Sources that it uses.
-            workload: How much state it keeps.
-
-        """
+        """Return the same two processes, to which another job is submitted."""
         other = copy.copy(self)
         other._job, other._job_parts, other.workload = job, parts, workload
         other._uploaded = (0, "")

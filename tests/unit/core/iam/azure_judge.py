@@ -142,15 +142,7 @@ class _Reader:
 
 
 def allows(document: Mapping[str, Any], action: str, *, container: str, **where: str) -> bool:
-    """Return whether a role and the condition of its assignment allow something.
-
-    Args:
-        document: Role and assignment.
-        action: What follows ``blobs/``, or ``list``.
-        container: That it is about.
-        where: ``path`` of a blob, or the ``prefix`` that is to be listed; neither is the whole.
-
-    """
+    """Return whether a role and the condition of its assignment allow something."""
     is_listing = action == "list"
     full = f"{_BLOBS}/{'read' if is_listing else action}"
     if full not in document["role"]["DataActions"]:
