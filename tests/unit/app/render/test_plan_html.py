@@ -12,11 +12,18 @@ from hypothesis import strategies as st
 
 from flinkstate.text.shown_text import visible
 from orphangc.app.render.plan.plan_html import JOBS_IN_PICTURE, render_html
-from orphangc.app.render.reason_groups import AGE_LABELS, BOUND_TEXT, KIND_OF, KINDS, REASONS
+from orphangc.app.render.reason_groups import (
+    ACTIONS,
+    AGE_LABELS,
+    BOUND_TEXT,
+    KIND_OF,
+    KINDS,
+    REASONS,
+)
 from orphangc.collect.decide.breakdown import Breakdown
 from orphangc.core.model.bounds import BoundName
-from orphangc.core.model.tallies import AgeBucket, Amount, summed
-from orphangc.core.model.types import Reason
+from orphangc.core.model.tallies import AgeBucket, summed
+from orphangc.core.model.types import Action, Reason
 from support import speed
 from unit.app.render.html_pages import parse
 from unit.app.render.plan_builder import (
@@ -379,6 +386,7 @@ def test_a_thousand_jobs_are_rendered_within_seconds():
 def test_every_word_of_the_collector_has_words_for_people():
     """A new reason, bound or bucket without its words fails here, not on a user's page."""
     assert set(KIND_OF) == set(REASONS) == set(Reason)
+    assert set(ACTIONS) == set(Action)
     assert set(KIND_OF.values()) == set(KINDS)
     assert set(BOUND_TEXT) == set(BoundName)
     assert set(AGE_LABELS) == set(AgeBucket)
@@ -396,8 +404,3 @@ def test_the_age_of_a_cutoff_is_reported_in_the_words_of_the_settings():
     """An instant alone makes people count on their fingers."""
     plan, breakdown = a_plan(jobs=(a_job(cutoff=NOW - timedelta(days=1, hours=12)),))
     assert "1d12h before this plan" in render_html(plan, breakdown)
-
-
-def test_amounts_start_at_nothing():
-    """The sum of no amounts is nothing."""
-    assert sum([], Amount()) == Amount(0, 0)

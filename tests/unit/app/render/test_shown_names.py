@@ -15,19 +15,12 @@ from orphangc.app.render.shown_names import JobNames, name_of
 from orphangc.app.render.world_tables import world_tables
 from orphangc.app.telemetry.audit_log import log_plan
 from orphangc.app.telemetry.logs import configure_logs
-from orphangc.core.documents.lineage_report import (
-    LineageCheckpointPart,
-    LineageJobPart,
-    LineagePart,
-    LineageReport,
-)
 from orphangc.core.documents.plan import BlockedPart
-from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
-from orphangc.core.model.types import JobState
 from orphangc.core.world.known_world import ClosedWorld, KnownCluster, OutsidePath, World
 from unit.app.render.html_pages import parse
-from unit.app.render.plan_builder import NOW, ORDERS, PAYMENTS, SESSIONS, a_job, a_plan, some_extras
+from unit.app.render.plan_builder import ORDERS, PAYMENTS, SESSIONS, a_job, a_plan, some_extras
 from unit.app.render.printed import printed as on_terminal
+from unit.app.render.retention import lineage_parts
 from unit.app.render.test_render_unlisted import RENDERINGS
 
 NAMED = f"{ORDERS} (shop/orders)"
@@ -119,52 +112,11 @@ def test_the_world_names_the_jobs_of_its_clusters() -> None:
 
 def test_lineages_name_jobs_and_who_was_restored() -> None:
     """By the resource that ran them."""
-    job = LineageJobPart(
-        job_id=ORDERS,
-        directories=("s3://b/ck/orders",),
-        state=JobState.RUNNING,
-        is_over=False,
-        first_life_at=NOW,
-        last_life_at=NOW,
-        resources=("shop/orders",),
-        is_self_sustained=None,
-        bytes_only=0,
-    )
-    checkpoint = LineageCheckpointPart(
-        uri="s3://b/sp-1",
-        job_id="",
-        checkpoint_id=1,
-        is_savepoint=True,
-        stored_at=NOW,
-        sha256="",
-        is_restorable=True,
-        why="",
-        restored_by=(ORDERS,),
-        action=RetentionAction.KEEP,
-        reason=next(iter(RetentionReason)),
-    )
-    lineage = LineagePart(
-        name="shop/orders",
-        is_over=False,
-        last_life_at=NOW,
-        bytes_only=0,
-        unneeded_bytes=0,
-        unneeded_objects=0,
-        jobs=(job,),
-        checkpoints=(checkpoint,),
-        continuations=(),
-    )
-    report = LineageReport(
-        root="s3://b/ck",
-        created_at=NOW,
-        policy=None,
-        lineages=(lineage,),
-        unneeded_bytes=0,
-        unneeded_objects=0,
-        expiring_bytes=0,
-        expiring_objects=0,
-    )
-    assert printed(lineage_tables(report)).count(NAMED) == 2
+    runs = lineage_parts.job(0, job_id=ORDERS, resources=("shop/orders",))
+    savepoint = lineage_parts.checkpoint(0, job_id="", restored_by=(ORDERS,))
+    lineage = lineage_parts.lineage(jobs=[runs], checkpoints=[savepoint], continuations=[])
+    shown = printed(lineage_tables(lineage_parts.report(lineage)))
+    assert shown.count(NAMED) == 2
 
 
 def test_what_needs_a_snapshot_and_what_a_sweep_refused_is_named() -> None:
