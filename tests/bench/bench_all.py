@@ -23,7 +23,6 @@ _TOOLS = {"list": "--tools={}", "delete": "tools={}"}
 _BENCHES: dict[str, tuple[str, list[str], list[str]]] = {
     "start": ("Starting", [], ["1"]),
     "list": ("Listing and planning on S3", _LARGE, _SMALL),
-    "same_keys": ("The same keys as other clients", [], ["5000"]),
     "plan": ("A plan on local files", [], ["50000"]),
     "kernel": ("The rule over columns", [], []),
     "delete": ("Deleting", ["1000000", "3200"], ["50000", "3200"]),

@@ -110,52 +110,11 @@ def _mixed(directory: str, keys: int, wanted: Wanted) -> _Made:
     return [shared, *runs], []
 
 
-_ODD = (
-    "shared/",
-    "shared/ with spaces +plus%20percent",
-    "shared/&amp;<tag>\"quotes'",
-    "shared/0",
-    "shared/0000000A-BCDE-4000-8000-00000000ABCD",
-    "shared/00000000-0000-4000-8000-000000000000.tmp",
-    "shared/007_9b2c1a52-6f1e-4a4e-9d0b-0a4c6f1e2d3c",
-    "shared/9223372036854775808_9b2c1a52-6f1e-4a4e-9d0b-0a4c6f1e2d3c",
-    "shared/_metadata.copy",
-    "shared//9b2c1a52-6f1e-4a4e-9d0b-0a4c6f1e2d3c",
-    "shared/op_1/9b2c1a52-6f1e-4a4e-9d0b-0a4c6f1e2d3c",
-    "shared/x[1]",
-    "shared/~tilde*star:colon",
-    "shared/\x01control\x7f",
-    "shared/\r\nlines",
-    "shared/ü/ß",
-    "shared/\ufffd",
-    "shared/\U0001f9ca",
-    "chk-9/",
-    "chk-9/.._metadata.inprogress.1",
-    "taskowned/",
-    "dstl/9b2c1a52-6f1e-4a4e-9d0b-0a4c6f1e2d3c",
-)
-
-
-def _hostile(directory: str, keys: int, wanted: Wanted) -> _Made:
-    """As ``both``, and names that fit no scheme, or that some client or server gets wrong."""
-    marked, _ = _id(directory, keys // 2, wanted)
-    head = f"{directory}shared/".encode()
-    others = [run.head.removeprefix(head).decode() for run in marked]
-    others += [name.removeprefix("shared/") for name in _ODD if name.startswith("shared/")]
-    bare = Run(head, keys - keys // 2 - len(_ODD), wanted.seed)
-    odd = [
-        Stored(f"{directory}{name}".encode(), wanted.ages.oldest, size=number % 7)
-        for number, name in enumerate(_ODD)
-    ]
-    return marked + _around(others, bare), odd
-
-
 LAYOUTS: dict[str, Callable[[str, int, Wanted], _Made]] = {
     "uuid": _uuid,
     "id": _id,
     "both": _both,
     "mixed": _mixed,
-    "hostile": _hostile,
 }
 """What each is, its docstring says."""
 
