@@ -16,7 +16,6 @@ from support.budget import (
     budget_of,
     exceeded,
     left_out,
-    outgrown,
     processor_seconds,
 )
 
@@ -48,23 +47,6 @@ def test_the_marker_chooses_the_class() -> None:
 def test_a_class_is_run_where_it_is_asked_for(expression, expected) -> None:
     """By its marker; any other expression leaves larger classes out."""
     assert left_out(expression) == expected
-
-
-@pytest.mark.parametrize(
-    ("mine", "seconds", "factor", "move"),
-    [
-        (DEFAULT, TOLERANCE * DEFAULT.test_seconds, 1, None),
-        (DEFAULT, TOLERANCE * DEFAULT.test_seconds + 1, 1, "'ci'"),
-        (DEFAULT, 3 * DEFAULT.test_seconds, 3, None),
-        (DEFAULT, TOLERANCE * CI.test_seconds + 1, 1, "'nightly'"),
-        (CI, TOLERANCE * CI.test_seconds + 1, 1, "'nightly'"),
-        (NIGHTLY, TOLERANCE * NIGHTLY.test_seconds + 1, 1, "make it quicker"),
-    ],
-)
-def test_what_has_outgrown_its_class_is_told_where_to_go(mine, seconds, factor, move) -> None:
-    """Seconds count as those of the reference machine."""
-    complaint = outgrown(mine, seconds, factor)
-    assert complaint is None if move is None else move in (complaint or "")
 
 
 def test_a_class_as_a_whole_has_a_budget_too() -> None:

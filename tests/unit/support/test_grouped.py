@@ -2,17 +2,7 @@
 
 import pytest
 
-from support.grouped import grouped
-
 pytest_plugins = ["pytester"]
-
-
-def test_each_value_is_in_the_group_of_its_key() -> None:
-    """In the order in which they are given."""
-    assert grouped(["ant", "bee", "ape"], by=lambda word: word[0]) == {
-        "a": ["ant", "ape"],
-        "b": ["bee"],
-    }
 
 
 def test_a_failure_names_its_value_and_marks_choose_groups(pytester: pytest.Pytester) -> None:

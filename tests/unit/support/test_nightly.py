@@ -9,7 +9,7 @@ import pytest
 
 from safety.mutation.tree import modules_of_part
 from support import night
-from support.ending import ENVIRONMENT, Ending, ending
+from support.ending import ENVIRONMENT, Ending
 from support.processes import finished
 
 pytest_plugins = ["pytester"]
@@ -105,16 +105,6 @@ def test_no_test_begins_when_the_time_is_over(pytester: pytest.Pytester, seconds
     options = ("-n0", "-p", "no:randomly", "-p", "no:cacheprovider", "-rs")
     done = pytester.runpytest(*options, plugins=[Ending(seconds, clock=lambda: 0.0)])
     done.assert_outcomes(**({"passed": 2} if seconds else {"skipped": 2}))
-
-
-def test_the_environment_sets_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it, every test runs."""
-    monkeypatch.delenv(ENVIRONMENT, raising=False)
-    assert ending() is None
-    monkeypatch.setenv(ENVIRONMENT, "90")
-    chosen = ending()
-    assert chosen is not None
-    assert chosen.seconds == 90
 
 
 def test_five_nights_mutate_every_module_once() -> None:
