@@ -1,6 +1,5 @@
-"""What follows from Flink's REST answers, and which answers are no answers."""
+"""What follows from Flink's REST answers."""
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orphangc.core.cluster.job_facts import (
-    GLOBALLY_TERMINAL,
     JobFacts,
     RestoredFacts,
     eligibility_problem,
@@ -21,16 +19,8 @@ from orphangc.core.cluster.job_facts import (
     layout_problem,
     restarting_problem,
 )
-from orphangc.core.cluster.rest_json import (
-    JobAnswers,
-    cluster_settings,
-    is_checkpointing_off,
-    job_facts,
-    listed_jobs,
-)
 from orphangc.core.model.flink_versions import TESTED_FLINK_VERSIONS, is_tested_version
 from orphangc.core.model.types import JobId
-from orphangc.errors import RegistryUnavailableError
 from support.builders import BASE, JOB, a_checkpoint, a_cluster, some_facts
 
 NOW = datetime(2026, 11, 21, 14, tzinfo=UTC)
@@ -319,222 +309,6 @@ def test_every_reported_path_is_a_root_to_read() -> None:
         "file:/sp",
         "s3://old/chk",
     }
-
-
-DETAILS = {
-    "jid": JOB,
-    "state": "RUNNING",
-    "start-time": 1795261858940,
-    "timestamps": {"INITIALIZING": 1795261858940, "CREATED": 1795261858945, "RUNNING": 0},
-    "vertices": [],
-}
-
-
-def shown(id_: int, **changes: object) -> dict[str, object]:
-    return {
-        "id": id_,
-        "status": "COMPLETED",
-        "is_savepoint": False,
-        "trigger_timestamp": 1795261905060,
-        "external_path": f"file:/c/chk-{id_}",
-        "discarded": False,
-        "className": "completed",
-        **changes,
-    }
-
-
-CHECKPOINTS = {
-    "counts": {"restored": 0, "total": 3, "in_progress": 1, "completed": 2, "failed": 0},
-    "latest": {"completed": shown(2), "savepoint": None, "failed": None, "restored": None},
-    "history": [
-        {"id": 3, "status": "IN_PROGRESS", "is_savepoint": False, "trigger_timestamp": 1},
-        shown(2),
-        shown(1),
-    ],
-}
-CONFIG = {
-    "interval": 2**63 - 1,
-    "timeout": 600000,
-    "max_concurrent": 1,
-    "state_backend": "HashMapStateBackend",
-    "checkpoint_storage": "FileSystemCheckpointStorage",
-    "state_changelog_enabled": False,
-}
-
-
-def facts(
-    details: object = DETAILS,
-    checkpoints: object = CHECKPOINTS,
-    config: object = CONFIG,
-    listed: str = "RUNNING",
-) -> JobFacts:
-    answers = JobAnswers(
-        details=json.dumps(details).encode(),
-        checkpoints=None if checkpoints is None else json.dumps(checkpoints).encode(),
-        config=None if config is None else json.dumps(config).encode(),
-    )
-    return job_facts(JOB, listed, answers, "1.20.5")
-
-
-def test_the_latest_checkpoints_outlive_the_history() -> None:
-    """``web.checkpoints.history`` may be 0; the latest savepoint may be long ago."""
-    latest = {
-        "completed": shown(9),
-        "savepoint": shown(4, is_savepoint=True, external_path="file:/sp"),
-        "restored": {"id": 2, "is_savepoint": True, "external_path": None},
-    }
-    job = facts(checkpoints={**CHECKPOINTS, "latest": latest, "history": []})
-    assert [each.id for each in job.checkpoints] == [9, 4]
-    assert job.latest_completed_id == 9
-    assert job.in_progress_count == 1
-    assert job.restored == RestoredFacts(id=2, is_savepoint=True, external_path=None)
-
-
-def test_a_savepoint_may_be_the_newest_and_is_not_counted() -> None:
-    """R12 compares checkpoints with checkpoints."""
-    latest = {"completed": shown(2), "savepoint": shown(8, is_savepoint=True), "restored": None}
-    job = facts(checkpoints={**CHECKPOINTS, "latest": latest})
-    assert (job.latest_completed_id, job.checkpoints[0].id) == (2, 8)
-
-
-def test_discarded_anywhere_is_discarded() -> None:
-    """If latest and history disagree, the worse word counts."""
-    latest = {"completed": shown(2, discarded=True), "savepoint": None, "restored": None}
-    job = facts(checkpoints={**CHECKPOINTS, "latest": latest})
-    assert [each.discarded for each in job.checkpoints] == [None, True, False]
-
-
-@pytest.mark.parametrize("missing", ["INITIALIZING", "CREATED"])
-def test_a_job_whose_graph_is_not_built_has_no_incarnation(missing: str) -> None:
-    """A job that initialises, or waits for resources, answers with a hollow graph."""
-    times = {**DETAILS["timestamps"], missing: 0}
-    assert facts({**DETAILS, "timestamps": times}).incarnation is None
-
-
-@pytest.mark.parametrize(
-    ("listed", "detailed"),
-    list(product(["RUNNING", "SUSPENDED", "FINISHED", "CANCELED", "NEW WORD"], repeat=2)),
-)
-def test_a_job_is_over_only_if_both_answers_say_so(listed: str, detailed: str) -> None:
-    """The list is live, the details are cached: a job id may have been submitted again."""
-    job = facts({**DETAILS, "state": detailed}, listed=listed)
-    is_over = listed in GLOBALLY_TERMINAL and detailed in GLOBALLY_TERMINAL
-    assert job.is_globally_terminal is is_over
-    assert job.status in {listed, detailed}
-
-
-def test_suspended_is_not_over() -> None:
-    """A suspended job comes back with its state."""
-    assert sorted(GLOBALLY_TERMINAL) == ["CANCELED", "FAILED", "FINISHED"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"max_concurrent": True}, "max_concurrent"),
-        ({"max_concurrent": "1"}, "max_concurrent"),
-        ({"max_concurrent": 1.0}, "max_concurrent"),
-        ({"max_concurrent": -1}, "max_concurrent"),
-        ({"state_changelog_enabled": "false"}, "state_changelog_enabled"),
-        ({"state_changelog_enabled": 0}, "state_changelog_enabled"),
-        ({"state_backend": 7}, "state_backend"),
-    ],
-)
-def test_a_value_of_another_type_is_not_converted(changes: dict, field: str) -> None:
-    """``true`` is not 1, and "false" is not false."""
-    with pytest.raises(RegistryUnavailableError, match=f"/checkpoints/config: field {field}"):
-        facts(config={**CONFIG, **changes})
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"id": -1}, "history.0.id"),
-        ({"id": None}, "history.0.id"),
-        ({"is_savepoint": 0}, "history.0.is_savepoint"),
-        ({"discarded": "false"}, "history.0.discarded"),
-        ({"external_path": 1}, "history.0.external_path"),
-        ({"trigger_timestamp": 10**18}, "history.0.trigger_timestamp"),
-        ({"status": ""}, "history.0.status"),
-    ],
-)
-def test_an_odd_checkpoint_makes_the_answer_unusable(changes: dict, field: str) -> None:
-    """It is not left out: a left-out checkpoint is a lost root."""
-    with pytest.raises(RegistryUnavailableError, match=f"/checkpoints: field {field}"):
-        facts(checkpoints={**CHECKPOINTS, "history": [shown(2, **changes)]})
-
-
-def test_an_answer_about_another_job_is_refused() -> None:
-    """Path and content must agree."""
-    with pytest.raises(RegistryUnavailableError, match="field jid"):
-        facts({**DETAILS, "jid": "0" * 32})
-
-
-def test_a_job_listed_twice_is_refused() -> None:
-    """Which status would count?"""
-    job = {"id": JOB, "status": "RUNNING"}
-    assert listed_jobs(json.dumps({"jobs": [job]}).encode()) == {JOB: "RUNNING"}
-    with pytest.raises(RegistryUnavailableError, match="twice"):
-        listed_jobs(json.dumps({"jobs": [job, job]}).encode())
-
-
-@pytest.mark.parametrize(
-    ("body", "is_off"),
-    [
-        (b"Checkpointing has not been enabled.", True),
-        (b"Checkpointing is not enabled for this job (4a).", True),
-        (b"Job 4a not found", False),
-        (b"Could not find checkpointing statistics for checkpoint 9.", False),
-        (b"", False),
-        (b"<html>404</html>", False),
-    ],
-)
-def test_only_flinks_own_words_mean_that_checkpointing_is_off(body: bytes, is_off) -> None:
-    """A 404 has many reasons."""
-    assert is_checkpointing_off(body) is is_off
-
-
-@pytest.mark.parametrize(
-    ("refresh", "statistics", "seconds"),
-    [
-        (3000, None, 3),
-        (200, None, 0.2),
-        (0, None, 0),
-        (3000, "200 ms", 3),
-        (200, "5", 0.2),
-        (200, "5 s", 5),
-        (200, "1min", 60),
-        (200, "2 Hours", 7200),
-        (200, "1 d", 86400),
-    ],
-)
-def test_answers_are_as_old_as_the_longest_cache(
-    refresh: int, statistics: str | None, seconds: float
-) -> None:
-    """In Flink's own spelling of durations; 3 s is Flink's default."""
-    options = [{"key": "a", "value": "b"}]
-    if statistics is not None:
-        options.append({"key": "rest.cache.checkpoint-statistics.timeout", "value": statistics})
-    config = {"refresh-interval": refresh, "flink-version": "2.3.0"}
-    settings = cluster_settings(json.dumps(config).encode(), json.dumps(options).encode())
-    assert (settings.cache_seconds, settings.flink_version) == (seconds, "2.3.0")
-
-
-@pytest.mark.parametrize("value", ["", "soon", "PT5S", "5 parsecs", "-1 s", "1.5 s"])
-def test_a_cache_age_that_cannot_be_read_is_unknown(value: str) -> None:
-    """A guess might be too short."""
-    options = [{"key": "rest.cache.checkpoint-statistics.timeout", "value": value}]
-    config = b'{"refresh-interval":3000,"flink-version":"2.3.0"}'
-    with pytest.raises(RegistryUnavailableError, match="is no duration"):
-        cluster_settings(config, json.dumps(options).encode())
-
-
-@given(st.binary(max_size=60))
-def test_no_bytes_crash_the_reading(body: bytes) -> None:
-    """They are refused in one way."""
-    answers = JobAnswers(details=body, checkpoints=body, config=body)
-    with pytest.raises(RegistryUnavailableError):
-        job_facts(JOB, "RUNNING", answers, "1.20.5")
 
 
 @pytest.mark.parametrize(

@@ -376,15 +376,11 @@ def claimed(after: object, *, is_self_contained: bool = True, job: SeenJob = CLA
     return missed(seen(0, OTHER, first, jobs=(a_job(),)), seen(1, OTHER, *shown, jobs=(job,)))
 
 
-def test_a_full_checkpoint_whose_successor_has_gone_on_asks_nothing() -> None:
-    """It needs no file of any other folder, so nothing that could be deleted later."""
-    assert claimed(a_directory(2, job=NEXT, stored=0.7)) == []
-
-
-def test_an_incremental_one_asks() -> None:
-    """The successor may have claimed nothing."""
+@pytest.mark.parametrize(("is_full", "asked"), [(True, []), (False, [EMPTIED])])
+def test_a_full_checkpoint_whose_successor_has_gone_on_asks_nothing(is_full, asked) -> None:
+    """It needs no file of any other folder; of an incremental one nothing may be claimed."""
     own = a_directory(2, job=NEXT, stored=0.7)
-    assert claimed(own, is_self_contained=False) == [EMPTIED]
+    assert claimed(own, is_self_contained=is_full) == asked
 
 
 def test_a_full_one_asks_while_its_successor_has_completed_nothing_since() -> None:

@@ -8,13 +8,7 @@ from orphangc.core.lineage.continuation import Continuation, ContinuationSource,
 from orphangc.core.memory.acknowledgement import Acknowledgement
 from orphangc.core.memory.compare_cycles import compared
 from orphangc.core.memory.remembered import RememberedDirectory, WorldMemory
-from orphangc.core.memory.sighting import (
-    SeenJob,
-    SeenPlace,
-    SeenReport,
-    Sighting,
-    StoppingSavepoint,
-)
+from orphangc.core.memory.sighting import SeenJob, SeenPlace, SeenReport, Sighting
 from orphangc.core.model.joined_facts import joined
 from unit.core.memory.memory_builders import (
     DELETED,
@@ -48,10 +42,6 @@ def said(condition: str, what: str, since: float) -> Acknowledgement:
 def test_subsumed_checkpoints_of_a_living_job_ask_nothing() -> None:
     """A newer one is there."""
     assert missed(seen(0, a_directory(1, 2, 3)), seen(1, a_directory(40, 41))) == []
-
-
-def test_a_late_deletion_of_a_subsumed_checkpoint_asks_nothing() -> None:
-    """Flink deletes it some time after the newer one has completed."""
     assert missed(seen(0, a_directory(1, 2)), seen(1, a_directory(2))) == []
 
 
@@ -86,16 +76,6 @@ def test_a_checkpoint_of_a_later_run_under_the_same_id_is_not_covered_by_an_old_
     assert missed(seen(0, OTHER, a_directory(1)), seen(1, OTHER, jobs=(over,)), again, last) == [
         EMPTIED
     ]
-
-
-def test_a_redeploy_from_a_savepoint_asks_nothing() -> None:
-    """Stop-with-savepoint, and a new job id at the same address (R34, E5)."""
-    after = a_job(NEXT, restored=f"{EXTRA}/savepoint-aaaaaa-0123456789ab")
-    after = a_job(NEXT, restored=after.restored, is_restored_from_savepoint=True)
-    before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
-    stops = {after.restored: StoppingSavepoint(checkpoint_id=5, stored_at=day(0.5))}
-    later = seen(1, OTHER, a_directory(6, job=NEXT), jobs=(after,), stops=stops)
-    assert missed(before, later) == []
 
 
 def test_a_redeploy_from_a_retained_checkpoint_asks_nothing() -> None:
@@ -212,12 +192,6 @@ def test_a_claim_is_known_after_the_checkpoints_that_showed_it_have_expired(sour
     assert [each for each in missed(*story) if each[0] == "checkpoint_not_found"] == fact
 
 
-def test_such_a_claim_by_a_job_that_is_not_searched_asks() -> None:
-    """Nothing shows what it needs."""
-    before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
-    assert missed(before, seen(1, OTHER, jobs=(CLAIMS_NEWER,))) == [EMPTIED]
-
-
 def test_a_job_that_goes_on_from_a_newer_checkpoint_of_its_own_claims_nothing() -> None:
     """Though another directory of the same fixed id is searched."""
     twin = a_directory(1, place=EXTRA)
@@ -329,13 +303,6 @@ def test_a_place_that_holds_nothing_any_more_asks_once_and_blocks_all() -> None:
     facts, _ = cycles(seen(0, OTHER, extra), seen(1, OTHER, places=(empty,)))
     assert [(str(each.condition), each.what, each.reach) for each in facts] == [
         ("place_lost", EXTRA, None)
-    ]
-
-
-def test_a_place_that_is_not_searched_any_more_asks() -> None:
-    """It was left out of the configuration."""
-    assert missed(seen(0, OTHER, a_directory(1, place=EXTRA)), seen(1, OTHER)) == [
-        ("place_lost", EXTRA)
     ]
 
 
