@@ -258,7 +258,6 @@ def test_a_place_for_the_plan_that_is_none_is_reported(story, out) -> None:
 @pytest.mark.parametrize("command", ["sweep", "undelete"])
 @pytest.mark.parametrize("place", ["absent", "checkpoints", "file", "broken"])
 def test_a_folder_without_a_plan_is_reported(story, command, place) -> None:
-    """Absent, another folder, a file."""
     write(story.bed.folder / "file", b"", DAY)
     write(story.bed.folder / "broken" / "plan.json", b"{", DAY)
     before = contents(story.bed.folder)
@@ -269,7 +268,6 @@ def test_a_folder_without_a_plan_is_reported(story, command, place) -> None:
 
 @pytest.mark.parametrize("out", ["file/snapshot", "."])
 def test_a_place_for_a_snapshot_that_is_none_is_reported(story, out) -> None:
-    """Below a file; a folder."""
     write(story.bed.folder / "file", b"", DAY)
     before = contents(story.bed.folder)
     ran = run(
@@ -416,7 +414,6 @@ def test_names_that_are_no_text_are_counted_and_kept(story) -> None:
 
 
 def test_a_process_says_it_in_one_line_too(story) -> None:
-    """As a user sees it."""
     said(run_process("plan", story.bed.folder / "absent", *ENDED), 10, "does not exist")
 
 

@@ -201,7 +201,6 @@ def test_a_folder_that_cannot_be_removed_fails_no_sweep(story: Story, monkeypatc
 
 
 def test_a_person_sees_how_many_went(story: Story) -> None:
-    """On a terminal, too."""
     empty(story.job.folder / "chk-5")
     plan = story.bed.plan(*ALL)
     ran = run("sweep", plan.path, "--delete", "--output", "table")

@@ -199,7 +199,6 @@ def test_the_rate_is_that_of_the_last_run_of_one_process(planned):
 
 
 def test_a_scheduled_run_leaves_what_the_next_one_asks(planned):
-    """Its own record."""
     planned("6h")
     _, reason = planned("6h")
     assert reason.count("(run 2") == 2

@@ -21,7 +21,6 @@ def verdict(document: dict) -> tuple[str, str]:
 
 
 def test_it_names_every_root_that_refers_to_the_object(story) -> None:
-    """And by what: its path."""
     document = explained(story.bed, story.live[1], "--ended-job", "all")
     assert verdict(document) == ("keep", "referenced")
     assert [(each["checkpoint_id"], each["how"]) for each in document["referenced_by"]] == [

@@ -72,7 +72,6 @@ def test_the_index_says_where_the_bytes_lie(storage, tmp_path) -> None:
 
 @pytest.mark.parametrize("subtask", [0, 1])
 def test_one_subtask_alone_may_be_asked_for(storage, tmp_path, subtask) -> None:
-    """Its partitions, and no others."""
     options = ("--operator", BUFFER, "--state", "seen-union", "--subtask", subtask)
     index = extract(storage, tmp_path / "out", *options).json
     assert [(each["subtask"], each["mode"]) for each in index["partitions"]] == [(subtask, "UNION")]
@@ -165,7 +164,6 @@ def test_the_last_partition_of_a_file_of_unknown_size_reaches_to_its_end(tmp_pat
     ],
 )
 def test_whether_the_state_is_compressed_is_said(tmp_path, header, compressed) -> None:
-    """If the header records it."""
     made = checkpoint(tmp_path / "chk-1", BytesHandle(name="n", data=header + b"xy"), {"a": (5,)})
     (told,) = extract_made(made, tmp_path / "out").json["partitions"]
     assert (told["compressed"], told["length"], told["source"]) == (compressed, 2, None)
@@ -194,7 +192,6 @@ def test_what_cannot_be_had_whole_leaves_no_folder(tmp_path, delegate, states, w
 
 
 def test_a_name_that_several_operators_have_is_no_answer(tmp_path) -> None:
-    """An id is."""
     made = checkpoint(tmp_path / "chk-1", BytesHandle(name="n", data=b"0123"), {"a": (1,)}, names=2)
     ran = extract_made(made, tmp_path / "out")
     assert (ran.code, f"{1:032x}" in ran.complaints[0]) == (2, True)

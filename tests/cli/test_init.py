@@ -79,7 +79,6 @@ def test_paths_from_here_are_written_whole(story: Story, monkeypatch) -> None:
 
 @pytest.mark.parametrize("root", ["", "s3:/bucket/x"])
 def test_a_root_that_is_no_place_is_a_usage_error(root: str) -> None:
-    """In one line."""
     ran = run("init", "--root", root)
     assert (ran.code, len(ran.complaints)) == (2, 1)
 

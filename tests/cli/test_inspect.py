@@ -94,7 +94,6 @@ def test_a_page_is_not_written_into_a_checkpoint(tmp_path, name, data) -> None:
 
 
 def test_a_folder_and_its_metadata_file_are_the_same() -> None:
-    """Either spelling."""
     folder = golden("2.3.0/classic").folder
     first, second = documents(folder, folder / "_metadata")
     assert first == second
@@ -263,7 +262,6 @@ def test_names_that_no_encoding_can_write_break_no_view(tmp_path, view) -> None:
 
 
 def test_tree_is_short_for_its_output(tmp_path) -> None:
-    """Either way."""
     folder = with_states(tmp_path / "chk-7")
     shown = run("inspect", folder, "--tree")
     assert shown.out == run("inspect", folder, "--output", "tree").out
@@ -350,7 +348,6 @@ def test_the_page_shows_time_job_and_the_new_subtasks(tmp_path: Path) -> None:
 
 
 def test_a_job_directory_is_answered_with_the_checkpoint_to_give(tmp_path: Path) -> None:
-    """The newest that is complete."""
     source = golden("2.3.0/classic").folder / "_metadata"
     for name in ("chk-9", "chk-10"):
         write(tmp_path / JOB / name / "_metadata", source.read_bytes(), DAY)

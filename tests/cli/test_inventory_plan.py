@@ -495,7 +495,6 @@ def test_what_an_object_store_keeps_beside_its_objects_is_reported(on_s3: S3Stor
 
 
 def test_a_local_plan_reports_no_uploads(tmp_path) -> None:
-    """There is no such thing."""
     job = tmp_path / "root" / f"{1:032x}" / "shared"
     job.mkdir(parents=True)
     ran = run("plan", tmp_path / "root", "--state", tmp_path / "state", "--output", "json")

@@ -233,7 +233,6 @@ def test_a_key_at_the_wrong_level_says_where_it_belongs(story, key, where) -> No
 
 
 def test_a_key_of_the_file_in_a_storage_root_says_where_it_belongs(story) -> None:
-    """The other way round."""
     configured = Configured.of(story, settings_of(story, plans=str(Path("plans"))))
     ran = configured.run()
     assert (ran.code, "at the top" in ran.complaints[0]) == (2, True)

@@ -79,7 +79,6 @@ def test_the_plan_has_exactly_the_keys_of_the_contract(story) -> None:
 
 
 def test_the_plan_says_what_was_found(story) -> None:
-    """Values, not keys alone."""
     plan = story.bed.plan("--grace-period", "100h", "--clock-skew", "2m")
     document = plan.document
     assert (document["schema_version"], document["tool_version"]) == (1, __version__)

@@ -69,7 +69,6 @@ def prove(place: object, *options: object) -> tuple[Ran, dict[str, tuple[str, st
 
 
 def test_a_local_folder_is_proven_and_nothing_is_left_in_it(tmp_path: Path) -> None:
-    """Not even a folder."""
     ran, found = prove(tmp_path)
     assert (ran.code, list(found)) == (0, [*CHECKS, "removal"])
     assert {health for health, _ in found.values()} == {"good", "note"}
@@ -459,7 +458,6 @@ def test_the_clock_of_an_untested_kind_is_seen_in_its_state_location_only(tried)
     [(), ("--config", "x", "--prove", "/x"), ("--config", "x", "--state", "/x"), ("--state", "/x")],
 )
 def test_doctor_checks_a_configuration_or_proves_a_storage(arguments) -> None:
-    """One of both."""
     ran = run("doctor", *arguments)
     assert ran.code == 2
     assert "--prove" in ran.err

@@ -72,7 +72,6 @@ def test_an_export_asks_flink_if_requested(undeclared) -> None:
 
 
 def test_an_export_can_be_compressed(story) -> None:
-    """By its name."""
     plain, packed = exported(story), exported(story, "snapshot.jsonl.gz")
     unpacked = gzip.decompress(packed.read_bytes()).splitlines()[1:]
     assert unpacked == plain.read_bytes().splitlines()[1:]

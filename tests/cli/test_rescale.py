@@ -67,7 +67,6 @@ def test_a_small_file_cannot_ask_for_all_memory() -> None:
 
 
 def test_with_the_same_parallelism_only_the_union_goes_to_others() -> None:
-    """Nothing else moves."""
     moved = [each for each in states(rescaled(2)) if each[0] != each[2]]
     assert sorted(moved) == [(0, "op-union", None, 2), (1, "op-union", None, 2)]
     (union,) = [
@@ -155,7 +154,6 @@ def test_one_operator_may_get_a_parallelism_of_its_own() -> None:
     ],
 )
 def test_a_wrong_operator_is_one_line(options: list[str], said: str) -> None:
-    """A usage error."""
     ran = run("inspect", PARALLELISM_2, *(w for each in options for w in ("--rescale-to", each)))
     assert ran.code == 2
     (line,) = ran.complaints
@@ -209,7 +207,6 @@ def test_many_operators_share_the_rows_of_the_tables() -> None:
 
 
 def test_the_table_names_state_old_subtask_and_size() -> None:
-    """And who gets nothing."""
     ran = run("inspect", PARALLELISM_2, "--rescale-to", 3, "--output", "table")
     assert ran.code == 0, ran.err
     for words in (

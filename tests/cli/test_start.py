@@ -111,7 +111,6 @@ def test_a_plan_of_a_bucket_loads_what_it_needs(idle: Synth, tmp_path: Path) -> 
 
 
 def test_a_plan_of_local_files_loads_no_client_of_a_store(tmp_path: Path) -> None:
-    """Nor an HTTP client."""
     root = tmp_path / "root" / ("a" * 32)
     (root / "taskowned").mkdir(parents=True)
     modules = loaded_by(*plan_of(str(root.parent), tmp_path))

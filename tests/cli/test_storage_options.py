@@ -65,7 +65,6 @@ def test_a_wrong_option_is_a_mistake_in_the_settings(
 def test_doctor_shows_no_value_of_an_option(
     unknown: S3Story, s3_server: str, tmp_path: Path
 ) -> None:
-    """It looks with them."""
     config = configured(unknown, tmp_path, s3_server)
     ran = run("doctor", "--config", config, "--output", "json")
     found = {each["check"]: each["health"] for each in json.loads(ran.out)}

@@ -128,7 +128,6 @@ def test_a_reason_that_jobs_share_is_said_once(story: Story) -> None:
 
 
 def test_the_command_to_copy_has_the_spelling_of_the_help(tmp_path: Path) -> None:
-    """Not the old one."""
     own = tmp_path / "own"  # around it are the folders of other tests
     options = ("--state", own / "state", "--ended-job", "all", "--extra-roots", own)
     story = make_story(Bed(own, AT_ONCE))

@@ -192,7 +192,6 @@ def test_a_removed_operator_is_named_before_the_deployment(
 def test_a_removed_state_is_named(
     checkpoint: Path, declarations: Path, state: str, kind: str, *, is_prunable: bool
 ) -> None:
-    """And shown in the table."""
     asked = *UNVERIFIED, checkpoint, "--declarations", without_state(declarations, state)
     ran = run(*asked)
     assert ran.code == 5
@@ -251,7 +250,6 @@ def test_a_pruned_checkpoint_lacks_it_and_the_original_is_untouched(
 
 
 def test_it_can_be_written_to_any_storage(checkpoint: Path, declarations: Path) -> None:
-    """And only where nothing is."""
     place = "memory://unclaimed-pruned/1"
     asked = *UNVERIFIED, checkpoint, "--declarations", without(declarations, "sink")
     assert run(*asked, "--prune-to", place).code == 0, "the operator has no state"
@@ -471,7 +469,6 @@ def test_nothing_is_pruned_that_flink_will_refuse(
 
 
 def test_the_schema_of_the_file_is_printed() -> None:
-    """For editors."""
     schema = run("config", "schema", "--of", "declarations").json
     assert schema["required"] == ["version", "operators"]
 

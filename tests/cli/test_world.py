@@ -39,7 +39,6 @@ def test_every_place_is_shown_with_what_was_found_in_it(story) -> None:
 
 
 def test_a_cluster_is_shown_with_its_jobs(undeclared) -> None:
-    """And which checkpoints are outside."""
     with RestServer(dict(flink(undeclared.job, completed=8))) as server:
         (cluster,) = world(undeclared, "--flink-rest", server.url)["clusters"]
     assert (cluster["jobs"], cluster["answers"]) == ([undeclared.job.id], True)
@@ -119,7 +118,6 @@ def test_what_one_call_leaves_out_is_neither_silent_nor_lost(undeclared) -> None
 
 
 def test_a_place_that_no_cycle_remembers_is_known_since_no_day(story) -> None:
-    """Looking is no cycle."""
     assert [each["since"] for each in world(story)["places"]] == [None]
     story.bed.plan()
     (known,) = (each["since"] for each in world(story)["places"])
@@ -159,7 +157,6 @@ def test_storage_roots_of_one_file_are_one_world(bed) -> None:
 
 
 def test_the_table_says_what_a_closed_world_covers(story) -> None:
-    """An empty place stands out."""
     empty = story.bed.folder / "savepoints"
     empty.mkdir()
     options = ("--state", story.bed.state, "--extra-roots", empty, "--output", "table")
@@ -201,7 +198,6 @@ def test_the_doctor_says_once_what_holds_for_all_jobs(bed) -> None:
 
 
 def test_the_doctor_is_content_with_what_can_be_collected(bed) -> None:
-    """One line says so."""
     found = findings(bed, bed.root, closed_world=True, ended_job=[make_story(bed).job.id])
     assert found["the only job"] == "can be collected"
     assert found["world"].startswith("closed world: ")

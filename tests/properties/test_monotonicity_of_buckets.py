@@ -289,7 +289,6 @@ def test_hiding_something_of_buckets_deletes_nothing_more(moto_url, hidden: list
 @settings(max_examples=20)
 @given(several)
 def test_hiding_much_of_buckets_deletes_nothing_more(moto_url, hidden: list[str]) -> None:
-    """More of the same."""
     assert lost(moto_url, hidden)[0] == set()
 
 

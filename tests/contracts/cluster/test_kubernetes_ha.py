@@ -223,7 +223,6 @@ def test_another_namespace_than_the_granted_one_is_unknown() -> None:
 @pytest.mark.parametrize("code", [500, 503, 429])
 @pytest.mark.usefixtures("quick_retries")
 def test_a_server_that_is_ill_is_asked_again_and_then_given_up(server, code: int) -> None:
-    """Four attempts."""
     server.faults["configmaps"] = code
     with pytest.raises(RegistryUnavailableError, match=str(code)):
         observed()
@@ -290,7 +289,6 @@ def test_an_answer_that_is_nested_without_end_is_no_listing(server, plural: str)
 
 @pytest.mark.usefixtures("quick_retries")
 def test_nobody_there_is_unknown(server) -> None:
-    """No connection at all."""
     server.stop()
     try:
         with pytest.raises(RegistryUnavailableError, match="no answer"):

@@ -458,7 +458,6 @@ def test_another_blob_is_not_restored(stub, listing) -> None:
 
 
 def test_a_blob_that_is_there_is_left_as_it_is(stub) -> None:
-    """Whoever wrote it."""
     stub.answer = lambda request: xml(kept(SOFT)) if is_listing(request) else head("a")
     (found,) = open_storage(URI).undelete([("a", "0xcp/a")])
     assert (found.status, stub.asked("PUT")) == (DeletionStatus.GONE, [])
@@ -558,7 +557,6 @@ def test_no_account_is_a_setting_that_lacks() -> None:
 
 
 def test_a_folder_without_anything_is_empty(stub) -> None:
-    """And no error."""
     stub.answer = lambda _: Answer(page())
     assert open_storage(URI).folder("x") == Folder((), ())
 

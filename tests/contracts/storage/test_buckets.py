@@ -28,7 +28,6 @@ def test_all_buckets_of_the_account_are_named(places) -> None:
 
 
 def test_a_folder_has_no_buckets_beside(local_place) -> None:
-    """Nor any file system."""
     assert open_storage(local_place.uri).buckets() is None
 
 

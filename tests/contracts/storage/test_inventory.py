@@ -341,7 +341,6 @@ def test_an_unreadable_manifest_is_refused_though_complete(inventories) -> None:
 
 
 def test_an_inventory_without_a_column_is_refused_before_anything_is_fetched(inventories) -> None:
-    """With what to configure."""
     columns = tuple(each for each in PLAIN if each != "ETag")
     inventories.deliver(inventories.report(columns=columns))
     with pytest.raises(SettingsError, match="lacks ETag"):

@@ -92,7 +92,6 @@ def test_what_cannot_be_opened_is_a_mistake_in_the_settings(where):
 
 
 def test_a_missing_package_is_named():
-    """The operator can install it."""
     with pytest.raises(SettingsError, match="ossfs"):
         open_storage("oss://bucket/x")
 

@@ -25,7 +25,6 @@ def aside(tmp_path_factory):
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("name", ["plan.json", "run.jsonl", "report.html", "daemon.log", "none"])
 def test_a_secret_in_a_file_is_found(aside: Path, name: str, secret: str) -> None:
-    """In whatever a run writes."""
     (aside / name).write_text(f"cannot list https://me:{secret}@host/")
     assert list(leaks_below(aside)) == [f"{aside / name}: {secret}"]
 

@@ -140,7 +140,6 @@ def taken_away() -> set[str]:
 
 
 def test_every_removal_is_of_use() -> None:
-    """And none is misspelled."""
     known = {f"guard:{each}" for each in GUARDS} | {f"condition:{each}" for each in CONDITIONS}
     assert taken_away() <= known | set(REMOVALS)
     assert set(REMOVALS) <= taken_away()

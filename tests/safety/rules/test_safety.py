@@ -45,7 +45,6 @@ def test_the_page_of_reasons_states_each_rule_that_is_cited() -> None:
 
 
 def test_every_guard_and_condition_belongs_to_a_rule() -> None:
-    """Its docstring says to which."""
     named = {name for rule in RULES for name in guards_of(rule)}
     assert named == {str(each) for each in (*GUARDS, *CONDITIONS)}
 

@@ -60,7 +60,6 @@ def test_a_bucket_is_a_device() -> None:
 
 
 def test_a_machine_without_the_table_knows_no_device(monkeypatch) -> None:
-    """It is Linux's."""
     monkeypatch.setattr("flinkstate.files.mounts.TABLE", Path("/no such file"))
     assert device_of(canonical("/tmp")) is None
 

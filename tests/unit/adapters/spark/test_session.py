@@ -25,7 +25,6 @@ def test_an_error_of_a_task_is_raised_with_its_own_kind(module):
 
 
 def test_any_other_error_of_spark_is_one_line():
-    """With its last cause."""
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     said = "Job aborted\nCaused by: java.io.IOException: no space\n\tat x"

@@ -50,7 +50,6 @@ def test_each_root_has_what_the_file_says_for_all_unless_it_says_otherwise(load)
 
 
 def test_defaults_do_nothing_but_report(load) -> None:
-    """Pinned, every one."""
     found = load({"storage_roots": [{"root": "/x"}]})
     assert found.mode is RunMode.REPORT
     assert (found.schedule, found.timezone, found.keep_plans) == ("6h", "UTC", 3)
@@ -160,7 +159,6 @@ def test_a_hint_names_a_word_that_is_accepted_there(load) -> None:
 
 
 def test_a_link_to_a_root_is_the_same_place(load, tmp_path) -> None:
-    """However it is spelled."""
     (tmp_path / "root").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "root")
     roots = [{"root": str(tmp_path / "root")}, {"root": str(tmp_path / "link" / "below")}]
@@ -201,7 +199,6 @@ def test_the_environment_wins_over_the_file(load, monkeypatch) -> None:
 
 
 def test_what_the_environment_says_wrong_is_reported_by_its_place(load, monkeypatch) -> None:
-    """As the file's own mistakes."""
     monkeypatch.setenv("ORPHANGC_HTTP__PROT", "1")
     with pytest.raises(SettingsError, match=r"http\.prot"):
         load()

@@ -30,7 +30,6 @@ def test_a_long_phase_says_how_far_it_is_every_half_minute() -> None:
 
 
 def test_a_short_run_says_nothing() -> None:
-    """Each phase starts at zero."""
     clock = Clock()
     told = LoggedProgress(clock)
     with capture_logs() as logs:

@@ -41,7 +41,6 @@ def test_a_plan_without_a_world_says_nothing_of_it(rendering) -> None:
 
 
 def test_a_storage_of_one_checkpoint_is_counted_as_such() -> None:
-    """Not as one of many."""
     storage = SearchedStorage(uri="s3://bucket", keys=2, checkpoints=1, left_out=())
     world = WORLD.model_copy(update={"storages": (storage,)})
     assert "all of s3://bucket (1 checkpoint)" in statement(world)

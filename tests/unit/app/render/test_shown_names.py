@@ -63,7 +63,6 @@ def test_a_job_of_several_directories_has_the_names_of_all() -> None:
 
 @pytest.mark.parametrize("rendering", RENDERINGS)
 def test_every_rendering_of_a_plan_names_jobs_in_rows_messages_and_warnings(rendering) -> None:
-    """Terminal, Markdown and page."""
     plan, breakdown = a_plan(jobs=JOBS, warnings=(f"job {ORDERS}: doubtful",))
     text = " ".join(RENDERINGS[rendering](plan, breakdown).replace("`", "").split())
     text = text.replace("&#40;", "(").replace("&#41;", ")").replace("&#47;", "/")

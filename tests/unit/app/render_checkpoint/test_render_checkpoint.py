@@ -167,7 +167,6 @@ def test_serializers_are_reported_in_few_words() -> None:
 
 @pytest.mark.parametrize("view", [checkpoint_tables, checkpoint_tree])
 def test_terminals_show_every_state(view) -> None:
-    """With kinds and sizes."""
     document, contents, _ = checkpoint(operator("one"), operator("two", id="1" * 32))
     shown = printed(view(document, contents))
     for name in ("one", "two"):
@@ -258,7 +257,6 @@ def test_a_page_of_several_has_a_list_of_them_and_of_failures() -> None:
 
 
 def test_an_empty_checkpoint_has_a_page() -> None:
-    """No operator, no bar."""
     assert "There is no operator" in parse(page(*checkpoint())).text
 
 

@@ -62,7 +62,6 @@ RESULTS = (
 
 @pytest.mark.parametrize(("code", "result"), RESULTS)
 def test_each_code_is_a_result(code, result) -> None:
-    """A signal's too."""
     assert result_of(code) is RunResult(result)
     assert is_signal(code) is (code > 128)
 

@@ -27,7 +27,6 @@ def whole(number: int, **more: object):
 
 
 def test_it_is_not_ready_before_the_records_were_read(store) -> None:
-    """And says why."""
     assert ROOT in (store.status().not_ready or "")
     store.load(ROOT, [], "no such bucket")
     assert "no such bucket" in (store.status().not_ready or "")
@@ -139,7 +138,6 @@ def test_it_reports_what_the_others_record(store) -> None:
 
 
 def test_it_can_be_read_while_it_is_written(store) -> None:
-    """From many threads."""
     threads = [
         threading.Thread(target=lambda n=number: store.ended(ROOT, whole(n))) for number in range(9)
     ]

@@ -59,7 +59,6 @@ def logged(capsys, rows: list[dict[str, object]], *, one_by_one: bool = False) -
     ids=["plain", "no etag", "fraction", "quotes", "job to redact", "reason to redact", "no job"],
 )  # fmt: skip
 def test_lines_made_together_are_those_made_one_by_one(capsys, facts):
-    """Names, values, and their order."""
     rows = [outcome(key, **facts) for key in KEYS]
     together, one_by_one = (logged(capsys, rows, one_by_one=each) for each in (False, True))
     assert [list(line.items()) for line in together] == [list(line.items()) for line in one_by_one]

@@ -72,7 +72,6 @@ def _fail(password: str) -> None:
 
 
 def test_credentials_in_urls_are_dropped_wherever_they_stand(capsys) -> None:
-    """In lists and mappings too."""
     configure_logs(LogSettings(format="json"))
     url = "https://me:hunter2@host:1/x?y=a@b"
     structlog.get_logger().info(f"at {url}", url=url, many=[url, {"one": url}])
@@ -103,7 +102,6 @@ def test_a_command_shows_one_error_and_not_what_a_library_says_before_it(
 
 
 def test_a_format_for_people_can_be_asked_for(capsys) -> None:
-    """As on a terminal."""
     configure_logs(LogSettings(format="console"))
     structlog.get_logger().info("plan.written", objects=3)
     said = capsys.readouterr().err

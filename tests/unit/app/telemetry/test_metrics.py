@@ -178,7 +178,6 @@ def test_counters_go_on_after_a_restart() -> None:
 
 
 def test_a_failed_run_leaves_what_the_last_plan_said() -> None:
-    """And the last success."""
     of = metrics()
     of.observe(kept(full_record(), Totals()))
     failed = a_record(2, result=RunResult.FAILED, phases=(a_phase(RunResult.FAILED),))

@@ -116,7 +116,6 @@ def test_what_the_last_sweep_deleted_is_no_longer_said_to_be_there():
 
 
 def test_every_trouble_is_listed_with_what_to_do_the_worst_first():
-    """Eight problems, eight answers."""
     page = seen(troubled())
     assert words(page.all("h1")[0]) == "■8 things need you"
     (needs,) = page.all("ol", **{"class": "needs"})
@@ -157,7 +156,6 @@ def test_the_page_shows_what_was_searched_and_what_has_changed():
 
 
 def test_a_plan_of_a_version_without_a_world_shows_none_of_it():
-    """Rather than an empty table."""
     status = a_status(a_root(a_record(world=None)))
     assert not [each for each in seen(status).all() if each.attributes.get("id") == "world"]
 

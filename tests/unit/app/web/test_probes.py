@@ -38,7 +38,6 @@ def test_not_ready_says_why():
 
 
 def test_ready_says_no_more_than_that():
-    """Before its first run too."""
     answer = Client(fresh()).get("/readyz")
     assert (answer.status_code, answer.json()) == (200, {"status": "ready"})
 

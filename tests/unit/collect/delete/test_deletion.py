@@ -66,7 +66,6 @@ def test_a_batch_never_mixes_jobs() -> None:
 
 
 def test_nothing_due_is_no_look_and_no_request() -> None:
-    """An empty plan costs nothing."""
     scene = Scene.of([])
     assert scene.delete([]) is None
     assert (scene.looks.looks, scene.storage.requests, scene.recorded) == (0, [], [])

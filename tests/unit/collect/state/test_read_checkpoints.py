@@ -38,7 +38,6 @@ CHECKPOINTS = {
 
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_a_record_is_the_checkpoint_that_was_read(name) -> None:
-    """Each field of it."""
     checkpoint = CHECKPOINTS[name]
     record = read_checkpoints._encoded(checkpoint)
     assert record is not None

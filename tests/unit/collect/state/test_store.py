@@ -78,7 +78,6 @@ def test_a_folder_that_says_it_is_another_roots_is_refused(
 
 
 def test_without_any_generation_there_are_no_tombstones(state: RootState) -> None:
-    """The first run."""
     assert keys_of(state.tombstones()) == set()
 
 

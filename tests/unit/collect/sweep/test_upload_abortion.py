@@ -142,7 +142,6 @@ def test_another_upload_of_the_same_key_has_a_mark_of_its_own(state) -> None:
 
 
 def test_without_delete_nothing_is_aborted(state) -> None:
-    """What is due is planned."""
     store = Store()
     store.begin(1, key_of(1))
     sweep(state, store, at=FIRST)

@@ -68,7 +68,6 @@ def test_a_statement_about_a_storage_counts_where_any_was_made(files, has_stated
 
 
 def test_a_storage_that_is_known_is_as_its_own_cycle_saw_it(files) -> None:
-    """Its kind too."""
     remembering(files, ONE, places=(place("s3://b"),))
     own = remembering(files, OTHER, places=(place("s3://b", "extra_root"),))
     assert [each.kind for each in recalled(own).memory.places] == ["extra_root"]

@@ -44,7 +44,6 @@ def names(state: RootState) -> list[str]:
 
 
 def test_what_one_cycle_writes_the_next_one_reads() -> None:
-    """To the last bit."""
     state, memory = a_state(), a_memory(a_directory(1, 2))
     assert read_memory(state).memory == WorldMemory()
     write_memory(state, memory, MemoryRead(WorldMemory(), ()), ONE)
@@ -67,7 +66,6 @@ def test_a_writer_replaces_what_it_read_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("damage", ["a flipped bit", "a cut", "emptied", "a foreign name"])
 def test_a_damaged_memory_is_never_an_empty_one(damage) -> None:
-    """It names the file."""
     state = a_state()
     write_memory(state, a_memory(a_directory(1)), MemoryRead(WorldMemory(), ()), ONE)
     path = f"{state.folder}/world/{names(state)[0]}"

@@ -199,7 +199,6 @@ def test_no_facts_of_one_job_suffice_for_a_savepoints_folder() -> None:
 
 
 def test_the_table_has_each_area_once_and_says_what_is_known_of_it() -> None:
-    """One module an area."""
     assert list(AREAS) == [each.name for each in AREAS.values()]
     assert set(AREAS) == set(AreaName)
     assert all(each.written_by and each.named_by for each in AREAS.values())

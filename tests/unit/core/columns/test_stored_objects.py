@@ -40,5 +40,4 @@ def test_columns_in_another_order_and_further_ones_change_nothing() -> None:
 
 
 def test_no_rows_are_no_objects() -> None:
-    """A batch may be empty."""
     assert stored_objects(a_batch(LISTING_SCHEMA).slice(0, 0)) == []

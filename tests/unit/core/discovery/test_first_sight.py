@@ -61,7 +61,6 @@ def test_a_running_cluster_without_its_configuration_blocks_everything() -> None
 
 
 def test_a_person_may_acknowledge_the_defaults_of_one_deployment() -> None:
-    """And of no other one."""
     shown = found([gone(), a_deployment("other", status={})])
     both = acknowledged(shown)
     assert blocks_of(world_of_discovery(shown, acknowledged=both)) == ()

@@ -410,7 +410,6 @@ def test_lines_in_another_order_are_refused(order: list[int]) -> None:
 
 @given(st.sets(st.integers(0, 4), min_size=1))
 def test_a_lost_line_is_refused(lost: set[int]) -> None:
-    """Whichever, and however many."""
     lines = PLAIN.splitlines(keepends=True)
     refusal(b"".join(line for each, line in enumerate(lines) if each not in lost))
 
@@ -612,7 +611,6 @@ def test_every_header_field_is_needed(field: str) -> None:
     ],
 )
 def test_a_footer_that_does_not_vouch_is_refused(changes: dict) -> None:
-    """Count and digest, exactly."""
     *lines, footer = PLAIN.splitlines(keepends=True)
     footer = json.dumps({**json.loads(footer), **changes}).encode()
     assert "at line 5: " in refusal(b"".join(lines) + footer)
@@ -662,7 +660,6 @@ def test_what_could_not_be_read_back_is_not_written(changes: dict, words: str) -
 
 @pytest.mark.parametrize(("path", "size"), [("", 1), ("a", -1), ("a\ud800", 1)])
 def test_an_entry_that_could_not_be_read_back_is_not_written(path: str, size: int) -> None:
-    """The same of entries."""
     with pytest.raises(ValueError, match=r"."):
         write_snapshot(a_snapshot(), [RegistryEntry(path, EntryKind.FILE, size, 1, 1)])
 

@@ -103,7 +103,6 @@ def test_a_root_that_is_the_directory_of_one_job_has_its_shared_files_only() -> 
 
 
 def test_a_state_location_is_listed_read_written_and_deleted_below_its_own_prefix() -> None:
-    """And nothing outside it."""
     document = policy(state="s3://bucket/state")
     for action in ("GetObject", "PutObject", "DeleteObject"):
         assert may(document, action, "state/folder/lock/1.json")

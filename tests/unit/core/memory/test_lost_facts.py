@@ -40,7 +40,6 @@ def said(condition: str, what: str, since: float) -> Acknowledgement:
 
 
 def test_subsumed_checkpoints_of_a_living_job_ask_nothing() -> None:
-    """A newer one is there."""
     assert missed(seen(0, a_directory(1, 2, 3)), seen(1, a_directory(40, 41))) == []
     assert missed(seen(0, a_directory(1, 2)), seen(1, a_directory(2))) == []
 
@@ -259,7 +258,6 @@ def test_another_job_of_a_session_cluster_is_no_successor() -> None:
 
 
 def test_a_directory_that_went_from_some_checkpoints_to_none_asks() -> None:
-    """And goes on to ask."""
     before = seen(0, OTHER, a_directory(1, 2))
     assert missed(before, seen(1, OTHER)) == [EMPTIED]
     assert missed(before, seen(1, OTHER), seen(2, OTHER), seen(99, OTHER)) == [EMPTIED]
@@ -273,7 +271,6 @@ def test_a_directory_that_is_back_asks_nothing_any_more() -> None:
 
 
 def test_it_reaches_the_directory_and_those_whose_files_it_named() -> None:
-    """No other job."""
     user = a_directory(1, depends_on=(f"{ROOT}/{NEXT}",))
     facts, _ = cycles(seen(0, OTHER, user), seen(1, OTHER))
     assert [each.reach for each in facts] == [frozenset({DIRECTORY, f"{ROOT}/{NEXT}"})]
@@ -495,7 +492,6 @@ def test_an_acknowledged_report_covers_no_later_run_at_its_path() -> None:
 
 
 def test_two_writers_lose_nothing_of_each_other() -> None:
-    """Their order does not matter."""
     start = compared(WorldMemory(), seen(0, OTHER)).memory
     left = compared(start, seen(1, OTHER, a_directory(1))).memory
     right = compared(start, seen(1.1, OTHER, a_directory(1, job=NEXT))).memory

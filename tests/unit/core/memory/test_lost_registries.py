@@ -125,7 +125,6 @@ def test_a_job_that_is_alive_again_needs_it() -> None:
 
 
 def test_a_statement_counts_for_its_own_cycle() -> None:
-    """As it does for checkpoints."""
     first = exporting(seen(0), a_registry())
     assert missed(first, seen(1, ended=(NEXT,))) == []
     assert missed(first, seen(1, ended=(NEXT,)), seen(2)) == [("place_lost", FOLDER)]

@@ -46,7 +46,6 @@ def test_a_job_that_is_shown_asks_nothing() -> None:
 
 
 def test_a_forgotten_one_blocks_what_it_was_restored_from() -> None:
-    """And no other directory."""
     facts, memory = cycles(*forgotten())
     assert [(str(each.condition), each.what) for each in facts] == [FACT]
     assert facts[0].reach == {HERE}

@@ -589,7 +589,6 @@ def test_a_place_that_holds_the_storage_root_is_never_stated_empty() -> None:
 
 
 def test_the_other_roots_of_a_job_directory_are_those_around_it_too() -> None:
-    """Each once."""
     job = f"{ROOT}/{'a' * 32}"
     assert said().other_roots == ()
     assert said(root=job).other_roots == (canonical(ROOT),)

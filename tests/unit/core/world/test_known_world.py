@@ -75,5 +75,4 @@ def test_an_unknown_key_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["storage_root", "extra_root", "sibling", "reported"])
 def test_the_kinds_are_the_contracts(kind) -> None:
-    """Four words."""
     assert PlaceKind(kind) == kind

@@ -152,7 +152,6 @@ def test_what_cannot_be_read_is_reported(tmp_path, content) -> None:
 
 
 def test_the_example_says_what_it_says(tmp_path) -> None:
-    """By uid or by id."""
     path = tmp_path / "declarations.yaml"
     path.write_text(EXAMPLE)
     ledger, source = read_declarations(path).operators

@@ -116,7 +116,6 @@ class TestAnOperatorReplacedUnderTheSameUid:
 
     @pytest.mark.parametrize("is_new", [False, True])
     def test_is_meant_where_all_that_starts_empty_is_stated_new(self, *, is_new: bool) -> None:
-        """Nothing else says so."""
         state = {"id": "SourceReaderState", "redistribution": "split", "new": is_new}
         wanted = declared("kafka", coordinator=True, new=True) | {"operator_states": [state]}
         assert comparison([self.OLD], wanted).replaced[0].is_stated_new is is_new
@@ -203,7 +202,6 @@ class TestAMissingState:
         assert found.misnamed_states == found.missing
 
     def test_is_new_where_none_of_its_kind_is_left_over(self) -> None:
-        """Or where that is said."""
         found, missing = self.missing(states={"bc": "broadcast", "list": "split", "bcx": "split"})
         assert missing == [("operator_state", "bcx", None)]
         assert not found.misnamed_states

@@ -74,8 +74,6 @@ def test_hints_go_along() -> None:
 
 
 def test_base_classes_come_first_and_several_are_gathered() -> None:
-    """Also of a mixin."""
-
     class Base:
         one: ValueState[int] = keyed_state()
 
@@ -273,7 +271,6 @@ def test_a_field_without_annotation_is_refused() -> None:
 
 
 def test_a_redistribution_that_there_is_not_is_refused_at_once() -> None:
-    """With those that there are."""
     with pytest.raises(DeclarationError, match="split, union, broadcast"):
         operator_state("one", redistribution="round-robin")
 

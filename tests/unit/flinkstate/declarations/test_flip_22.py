@@ -135,7 +135,6 @@ def test_registration_after_submission_fails_naming_state_and_operator(descripto
 
 
 def test_an_operator_announced_after_submission_fails_naming_it() -> None:
-    """And those that are announced."""
     registry, _ = submitted()
     with pytest.raises(RegistryFrozenError, match=r"'late' .*announced are 'orders'"):
         registry.operator("late")

@@ -361,7 +361,6 @@ def test_bytes_are_counted_once_and_by_what_they_are() -> None:
     ],
 )
 def test_how_keyed_state_was_written(handle, kind) -> None:
-    """And of which key groups."""
     contents = keyed(handle, read=None)
     assert contents.keyed_kinds == (kind,)
     assert contents.key_groups[0].groups.count == (1 if "GROUPS" in kind.name else 64)

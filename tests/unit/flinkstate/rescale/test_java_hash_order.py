@@ -26,7 +26,6 @@ def test_a_map_that_is_asked_once_more_grows_then() -> None:
 
 @pytest.mark.parametrize("count", range(1, 10))
 def test_of_one_hash_the_last_computed_comes_first(count: int) -> None:
-    """And the first put."""
     keys = SAME_HASH[:count]
     assert order_of_put(keys) == tuple(keys)
     assert order_of_computed(keys) == tuple(reversed(keys))

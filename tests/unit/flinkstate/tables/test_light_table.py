@@ -49,7 +49,6 @@ def test_a_narrow_terminal_loses_columns_in_the_stated_order(width: int, left: s
 
 
 def test_where_nothing_helps_each_row_is_a_paragraph() -> None:
-    """Every value is there."""
     shown = printed(a_table(), 64)
     values = f"storage root: {ROOT}\n  job: {JOB}\n  mode: report\n  bytes: 1.2 GB\n"
     assert shown.count(values) == 3

@@ -152,7 +152,6 @@ def test_a_table_has_no_empty_column_and_no_folded_job_id(kubernetes) -> None:
 
 
 def test_what_only_an_earlier_cycle_saw_is_shown_so(kubernetes, tmp_path) -> None:
-    """Its storage root still counts."""
     config = tmp_path / "orphangc.yaml"
     config.write_text(
         f"discovery: {{namespaces: [flink], state: {tmp_path / 'state'}}}\nplans: {tmp_path}/plans"
