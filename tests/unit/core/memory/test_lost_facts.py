@@ -191,6 +191,12 @@ def test_a_claim_is_known_after_the_checkpoints_that_showed_it_have_expired(sour
     assert [each for each in missed(*story) if each[0] == "checkpoint_not_found"] == fact
 
 
+def test_such_a_claim_by_a_job_that_is_not_searched_asks() -> None:
+    """Nothing shows what it needs."""
+    before = seen(0, OTHER, a_directory(1), jobs=(a_job(),))
+    assert missed(before, seen(1, OTHER, jobs=(CLAIMS_NEWER,))) == [EMPTIED]
+
+
 def test_a_job_that_goes_on_from_a_newer_checkpoint_of_its_own_claims_nothing() -> None:
     """Though another directory of the same fixed id is searched."""
     twin = a_directory(1, place=EXTRA)
