@@ -33,7 +33,6 @@ from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.config.load import load_configuration
 from orphangc.app.runner import run_root as running
-from orphangc.app.runner.make_plan import PlanFiles
 from orphangc.app.wiring.compose import CycleStart, state_of
 from orphangc.collect.state.history import newest_records
 from orphangc.core.documents.lineage_report import LINEAGES_FILE, LineageReport
@@ -320,15 +319,6 @@ def test_records_of_other_versions_are_skipped(story) -> None:
     assert ran.json[0]["totals"]["runs"] == {"plan/done": 2, "sweep/done": 1}
 
 
-def test_only_the_newest_records_are_kept(story, monkeypatch) -> None:
-    """They are small, but many."""
-    monkeypatch.setattr("orphangc.collect.state.history._KEPT", 3)
-    config = Configured.of(story)
-    ids = [config.run().json[0]["run_id"] for _ in range(5)]
-    assert [each["run_id"] for each in config.records()] == ids[-3:]
-    assert config.records()[-1]["totals"]["runs"]["plan/done"] == 5
-
-
 def test_what_the_storage_refuses_to_delete_is_said_with_the_next_step(story, monkeypatch) -> None:
     """No time has to pass: the same command goes on where the storage allows it."""
     config = Configured.of(story)
@@ -496,25 +486,6 @@ def test_a_killed_run_is_followed_by_one_that_finishes(story, tmp_path) -> None:
     assert ran.json[0]["totals"]["swept_objects"]["delete/done"] == 2
 
 
-def test_an_interrupted_listing_is_gone_on_with(story, monkeypatch) -> None:
-    """The next run takes over the folder that the plan was to go to."""
-    config = Configured.of(story)
-    make_plan = running.make_plan
-
-    def interrupted(_: object, files: PlanFiles, **__: object) -> object:
-        (files.out / ".listing").mkdir(parents=True)
-        (files.out / ".listing" / "left").touch()
-        raise SystemExit(143)
-
-    monkeypatch.setattr(running, "make_plan", interrupted)
-    assert config.run().code == 143
-    (before,) = (story.bed.folder / "plans").glob("*/*")
-    monkeypatch.setattr(running, "make_plan", make_plan)
-    ran = config.run()
-    assert (ran.code, before.exists()) == (0, False)
-    assert not (Path(ran.json[0]["plan_folder"]) / ".listing").exists()
-
-
 def test_records_are_read_back_as_they_were_printed(story) -> None:
     """By the daemon too, through a child."""
     config = Configured.of(story)
@@ -591,25 +562,24 @@ def test_verdicts_that_change_on_disk_after_the_cycle_delete_nothing(due) -> Non
     assert "not the file that was planned" in record["error"]
 
 
-def test_an_object_that_changes_after_the_cycle_is_kept(due) -> None:
-    """It is compared with the listed one right before it is deleted (R18)."""
-    renewed = due.story.orphans[0]
-    record = due.deletes_after(lambda: write(renewed, b"renewed", 30 * DAY))
-    assert swept(record) == {"delete/changed": 1, "delete/done": 1}
-    assert due.left == [True, False]
+def an_object_changes(due: Due) -> None:
+    write(due.story.orphans[0], b"renewed", 30 * DAY)
 
 
-def test_a_checkpoint_that_appears_after_the_cycle_protects(due) -> None:
-    """Checkpoints are read again before the first batch (R18)."""
-    checkpoint = partial(due.story.job.checkpoint, 9, due.story.orphans[0], age=18 * DAY)
-    assert swept(due.deletes_after(checkpoint)) == {"delete/changed": 1, "delete/done": 1}
-    assert due.left == [True, False]
+def a_checkpoint_appears(due: Due) -> None:
+    due.story.job.checkpoint(9, due.story.orphans[0], age=18 * DAY)
 
 
-def test_a_job_directory_that_appears_after_the_cycle_protects(due) -> None:
-    """Its checkpoint names an orphan of another job's directory."""
-    claimer = due.story.bed.job(2)
-    record = due.deletes_after(lambda: claimer.checkpoint(1, due.story.orphans[0]))
+def a_job_directory_appears(due: Due) -> None:
+    due.story.bed.job(2).checkpoint(1, due.story.orphans[0])
+
+
+@pytest.mark.parametrize(
+    "change", [an_object_changes, a_checkpoint_appears, a_job_directory_appears]
+)
+def test_what_changes_after_the_cycle_is_kept(due, change) -> None:
+    """Objects are compared, and checkpoints read again, right before the first batch (R18)."""
+    record = due.deletes_after(partial(change, due))
     assert swept(record) == {"delete/changed": 1, "delete/done": 1}
     assert due.left == [True, False]
 

@@ -734,16 +734,6 @@ def test_the_default_state_lies_in_the_users_state_folder(story) -> None:
     assert not story.bed.state.exists()
 
 
-def test_the_location_of_a_root_has_one_spelling(story) -> None:
-    """A trailing slash, a scheme and a double slash change nothing."""
-    story.bed.cycle()
-    for spelling in (f"{story.bed.root}/", f"file://{story.bed.root}", f"file:{story.bed.root}//"):
-        assert canonical(spelling) == canonical(str(story.bed.root))
-        ran = run("plan", spelling, "--state", f"{story.bed.state}/", *ENDED, *AT_ONCE)
-        reasons = {each["reason"] for each in ran.json["tallies"]}
-        assert "quarantine_over" in reasons
-
-
 def test_its_table_names_the_run(story) -> None:
     """By the name under which the state location keeps its journal, and what it did."""
     plan = story.bed.plan()

@@ -1,14 +1,9 @@
 """What a review found in concurrent deletion, as tests: each once went wrong."""
 
-import os
-import signal
-import threading
-
 import pytest
 
 from orphangc.errors import StorageUnreachableError
-from support import speed
-from unit.collect.delete.deleting import BadStorage, Scene, good, keys_of
+from unit.collect.delete.deleting import BadStorage, Scene, keys_of
 
 
 @pytest.mark.parametrize("at_once", [1, 8])
@@ -53,44 +48,6 @@ def test_outcomes_that_cannot_be_written_down_spare_nobody_the_look_after() -> N
     scene.looks.find(keys[0], from_look=2)
     scene.delete(keys)
     assert keys[0] in (scene.state.halted() or "")
-
-
-class _SignalledError(SystemExit):
-    pass
-
-
-def test_a_signal_ends_it_only_when_everything_is_told_of() -> None:
-    """The lock is given back afterwards: nothing may go on without it."""
-    handled = threading.Event()
-
-    def on_signal(*_):
-        handled.set()
-        raise _SignalledError(143)
-
-    keys = keys_of(4000)
-    storage = BadStorage.of(keys, at_once=8, batch_size=100)
-
-    def slowly(number, objects):
-        if number == 5:
-            os.kill(os.getpid(), signal.SIGTERM)
-        if number >= 5:  # those under way end after the signal was seen
-            assert handled.wait(speed.patience())
-        return good(number, objects)
-
-    storage.behaviour = slowly
-    scene = Scene(storage)
-    before = signal.signal(signal.SIGTERM, on_signal)
-    try:
-        with pytest.raises(_SignalledError):
-            scene.delete_in_a_run(keys, a_batch=100)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert not any(each.name == "run" for each in threading.enumerate())
-    recorded = scene.outcomes
-    assert sorted(recorded) == keys
-    assert sorted(storage.deleted) == sorted(
-        key for key, what in recorded.items() if what == "done"
-    )
 
 
 def test_a_disk_that_fills_up_while_outcomes_are_told_is_an_error() -> None:

@@ -60,14 +60,6 @@ def test_a_machine_whose_clock_is_behind_loses_no_count(state) -> None:
     assert last.totals.runs["plan/done"] == 5
 
 
-def test_what_is_no_record_is_skipped(state) -> None:
-    """It was written by a newer version, or was damaged."""
-    kept = kept_record(state, a_record(1))
-    for name, data in (("20991101T000000000000Z-0", b"{}"), ("20991101T000000000001Z-0", b"\xff")):
-        state.files.write(f"{state.folder}/records/{name}.json", data)
-    assert list(newest_records(state)) == [kept]
-
-
 def test_the_oldest_records_go(state, monkeypatch) -> None:
     """Totals stay: they stand in the newest."""
     monkeypatch.setattr("orphangc.collect.state.history._KEPT", 3)
