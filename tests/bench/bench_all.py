@@ -46,7 +46,6 @@ def main() -> None:
 
 
 def run(name: str, *, is_quick: bool, tools: str | None = None) -> bool:
-    """Run one benchmark, and return whether it went well."""
     title, large, small = _BENCHES[name]
     print(f"\n## {title}\n", flush=True)
     start = time.perf_counter()

@@ -91,7 +91,6 @@ class Bench:
         )
 
     def warm_up(self) -> None:
-        """Start the job and let some checkpoints pass."""
         self.job = self.flink.submit(self._data, config=self._settings, interval="100ms")
         self.flink.wait_for_checkpoints(self.job, _WARM_UP_CHECKPOINTS)
 

@@ -103,11 +103,9 @@ class Clock:
         self._last = process_time()
 
     def start(self) -> None:
-        """Begin a step."""
         self._last = process_time()
 
     def took(self, step: str) -> None:
-        """End a step, and begin the next one."""
         now = process_time()
         self.spent[step] = self.spent.get(step, 0.0) + now - self._last
         self._last = process_time()

@@ -30,7 +30,6 @@ _LIST = (
 
 
 def ours(synth: Synth) -> list[Client]:
-    """Return our own clients."""
     plan = ["-m", "orphangc", "plan", synth.uri, "--ended-job", "all", "--closed-world"]
     plan += ["--state", f"{FOLDER}/state", "--out", f"{FOLDER}/plan", "--output", "json"]
     return [
@@ -95,12 +94,10 @@ def rounds_with_latency(keys: int, rounds: int) -> list[tuple[Sample, Sample]]:
 
 
 def tell(line: str) -> None:
-    """Show progress."""
     print(line, file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    """Measure, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=_SIZES)
     parser.add_argument("--rounds", type=int, default=3)

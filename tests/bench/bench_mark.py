@@ -42,7 +42,6 @@ _COMMANDS = {
 
 
 def main() -> None:
-    """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--live", type=int, nargs="+", default=[1000, 1_000_000, 5_000_000])
     parser.add_argument("--retained", type=int, default=1, help="checkpoints that name each file")
@@ -62,7 +61,6 @@ def main() -> None:
 
 
 def _cost_of(name: str, wanted: Wanted) -> Cost:
-    """Return what a command takes."""
     options = {"keys": wanted.keys, "live": wanted.live, "retained": wanted.retained}
     with synth_server(**options) as synth, tempfile.TemporaryDirectory() as folder:
         entries = Path(folder, "entries")
@@ -123,7 +121,6 @@ def _write_entries(file: Path, wanted: Wanted) -> None:
 def _write_snapshot(
     folder: Path, job: str, entries: Path, *, sequence: int, nonce: str = ""
 ) -> None:
-    """Write a registry snapshot, which appears as a whole."""
     now = datetime.now(UTC)  # noqa: TID251 - the exporter's clock is this machine's
     header = {
         "type": "header", "format": "orphangc-registry", "version": 1, "source": "registry",

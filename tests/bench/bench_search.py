@@ -21,7 +21,6 @@ _KINDS = ("list", "get", "head")
 
 
 def main() -> None:
-    """Print a line for each plan."""
     parser = argparse.ArgumentParser(prog="bench.bench_search", description=__doc__)
     parser.add_argument("--keys", type=int, default=100_000, help="keys of the storage root")
     parser.add_argument("--jobs", type=int, default=10, help="job directories beside it")

@@ -43,7 +43,6 @@ class Part:
     weight: int = ROWS
 
     def read(self, take: Callable[[pa.RecordBatch], None]) -> int:
-        """See ``EarlierPart``."""
         take(listing(self.first, self.first + ROWS, "shared"))
         return ROWS
 
@@ -88,7 +87,6 @@ def measured(live: LiveSet, keys: int, slice_files: int) -> tuple[float, int, in
 
 
 def main() -> None:
-    """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--live", type=int, nargs="+", default=[250_000, 500_000, 1_000_000])
     parser.add_argument("--slice", type=int, default=100_000)

@@ -57,7 +57,6 @@ def by_kind(read: Callable[[Path], float]) -> Counter[str]:
 
 
 def cpu_seconds(place: Path) -> float:
-    """Return the CPU of a process and of the children that it has waited for."""
     words = (place / "stat").read_text().rpartition(")")[2].split()
     return sum(map(int, words[11:15])) / _TICKS
 
@@ -156,7 +155,6 @@ def longest_task(events: Path, began: float) -> dict[str, float]:
 
 
 def small_storage(folder: Path) -> str:
-    """Return a storage that is planned at once."""
     make(folder, 200)
     return str(folder)
 
@@ -182,7 +180,6 @@ def row(keys: int, name: str, found: dict[str, float]) -> str:
 
 
 def in_turns(chosen: argparse.Namespace, small: str, settings: Mapping[str, str]) -> None:
-    """Measure this process and each master in turns."""
     for keys in chosen.sizes:
         with synth_server(keys=keys, live=round(keys * chosen.live_share)) as synth:
             synth.control(latency_ms=chosen.latency_ms)
@@ -213,7 +210,6 @@ def with_workers(chosen: argparse.Namespace, small: str, settings: Mapping[str, 
 
 
 def main() -> None:
-    """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000_000, 4_000_000])
     parser.add_argument("--masters", nargs="+", default=["local[1]", "local[2]"])

@@ -44,7 +44,6 @@ def modules_of(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def main() -> None:
-    """Measure, and print the table."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     print("| command | CPU, s | modules | requests |\n|---|---|---|---|")
     with synth_server(keys=1000, live=500) as synth, tempfile.TemporaryDirectory() as folder:

@@ -21,7 +21,6 @@ def file_of(folder: str, subtask: int) -> str:
 
 
 def new_uuid() -> str:
-    """Return a name as Flink gives files."""
     return str(uuid.UUID(int=_DICE.getrandbits(128), version=4))
 
 
@@ -63,7 +62,6 @@ def _length(text: str) -> str:
 
 
 def _subtask(directory: str, checkpoint_id: int, names: Sequence[str], index: int) -> Subtask:
-    """Return a subtask with the first of its files."""
     folder = f"{directory}/chk-{checkpoint_id}"
     handles = tuple(
         NamedHandle(

@@ -63,7 +63,6 @@ def installed(tools: Path) -> set[str]:
 
 
 def competitors(tools: Path, url: str) -> list[Client]:
-    """Return the clients that are installed, the fastest first."""
     had = installed(tools)
     python = tools / "bin" / "python"
     found = [

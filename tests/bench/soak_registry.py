@@ -236,7 +236,6 @@ def _lines_in(file: Path) -> int:
 
 
 def soak(args: argparse.Namespace, work: Path) -> dict[str, Tally]:
-    """Soak one version and print what happened."""
     with ZooKeeper(args.version, work / "zookeeper") as server:
         bed = ExportingCluster(
             args.version,

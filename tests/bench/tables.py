@@ -31,7 +31,6 @@ class Sample:
 
     @property
     def micros(self) -> float:
-        """Return microseconds of CPU a key."""
         return self.cost.cpu / self.keys * 1e6
 
 
@@ -45,7 +44,6 @@ def spread(values: Sequence[float], form: str = ".2f") -> str:
 
 
 def of(samples: Iterable[Sample], client: str, keys: int) -> list[Sample]:
-    """Return a client's samples at one size, in the order of the rounds."""
     return [each for each in samples if (each.client, each.keys) == (client, keys)]
 
 
@@ -71,7 +69,6 @@ def short(keys: int) -> str:
 
 
 def cpu_table(samples: Sequence[Sample]) -> list[str]:
-    """Return CPU a key at every size, and the slope."""
     sizes = sorted({each.keys for each in samples})
     head = [f"CPU at {short(keys)}, s" for keys in sizes]
     lines = [
@@ -108,7 +105,6 @@ def ratio_table(samples: Sequence[Sample]) -> list[str]:
 
 
 def request_table(samples: Sequence[Sample]) -> list[str]:
-    """Return the LIST requests of our plan beside the least possible."""
     lines = ["| keys | LIST requests | ⌈keys/1000⌉ | beyond |", "|---|---|---|---|"]
     for keys in sorted({each.keys for each in samples if each.client == PLAN}):
         sent, least = of(samples, PLAN, keys)[-1].requests, math.ceil(keys / _KEYS_A_PAGE)
@@ -133,7 +129,6 @@ def memory_table(samples: Sequence[Sample]) -> list[str]:
 
 
 def latency_table(pairs: Sequence[tuple[Sample, Sample]]) -> list[str]:
-    """Return what latency costs our plan."""
     ratios = [late.cost.wall / early.cost.wall for early, late in pairs]
     one_stream = math.ceil(pairs[0][0].keys / _KEYS_A_PAGE) * LATENCY_MS / 1000
     return [

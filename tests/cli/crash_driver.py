@@ -36,7 +36,6 @@ _EVERY = 40
 
 
 def is_change(event: str, args: tuple[Any, ...]) -> bool:
-    """Return whether a step changes something."""
     return event in _CHANGES or (event == "open" and bool((args[2] or 0) & _WRITING))
 
 
@@ -94,7 +93,6 @@ class Case:
     args: tuple[object, ...]  # what is killed
 
     def reset(self) -> None:
-        """Start again."""
         folder = self.story.bed.folder
         shutil.rmtree(folder)
         shutil.copytree(self.template, folder, copy_function=os.link)

@@ -163,7 +163,6 @@ class Job:
         private: Iterable[object] = (),
         properties: bytes = hand.NULL_PROPERTIES,
     ) -> Path:
-        """Write a completed checkpoint that refers to the paths."""
         place = self.folder / f"chk-{number}" / "_metadata"
         data = metadata(number, paths, private=private, version=version, properties=properties)
         return write(place, data, age)
@@ -184,7 +183,6 @@ class Bed:
         self.state = self.folder / "state"
 
     def job(self, number: int = 1, *, below: Path | None = None) -> Job:
-        """Return a job directory, to be filled."""
         job_id = f"{number:032x}"
         return Job(job_id, (below or self.root) / job_id)
 
@@ -205,8 +203,6 @@ class Bed:
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan that was made, or refused."""
-
     ran: Ran
     path: Path
 

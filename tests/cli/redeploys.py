@@ -67,13 +67,11 @@ class Redeploys:
 
     @property
     def options(self) -> list[object]:
-        """Return what every command is given: all jobs but the newest are over."""
         ended = [option for job in self.jobs[:-1] for option in ("--ended-job", job.id)]
         place = [self.bed.root, "--state", self.bed.state, "--closed-world"]
         return [*place, "--flink-rest", self.server.url, *ended]
 
     def cluster(self, **changes: Any) -> dict[str, Any]:
-        """Return a cluster that runs the newest job, restored from the one before."""
         newest = 10 * len(self.jobs) - 4
         before = newest - 10
         origin = (before, self.jobs[-2].folder / f"chk-{before}") if before > 0 else None

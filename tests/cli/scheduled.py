@@ -91,7 +91,6 @@ class Configured:
         return run("run", "--config", self.path, *options)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the records in the state location, oldest first."""
         found = sorted((self.folder / "state").glob("*/records/*.json"))
         return [json.loads(each.read_text()) for each in found]
 
@@ -120,16 +119,13 @@ class Clock:
         return self.at
 
     def passes(self, **much: float) -> None:
-        """Let time pass."""
         self.at += timedelta(**much)
 
     @property
     def store_time(self) -> StoreTime:
-        """Return the time of a storage whose clock is this machine's."""
         return StoreTime(now=self.at, local=self.at, source="clock of this host")
 
     def stamp(self, path: Path) -> Path:
-        """Give a file this moment's store time."""
         os.utime(path, (self.at.timestamp(), self.at.timestamp()))
         return path
 
@@ -149,8 +145,6 @@ def fake_clock(monkeypatch: Any) -> Iterator[Clock]:
 
 @dataclass
 class Started:
-    """A process of the command line."""
-
     process: subprocess.Popen[bytes]  # the process
     err: Path  # file that takes its stderr
 
@@ -160,7 +154,6 @@ class Started:
 
     @property
     def url(self) -> str:
-        """Return where it answers, when it does."""
         return until(lambda: re.search(r'"address": "([^"]+)"', self.log))[1]
 
     def get(self, path: str) -> tuple[int, str]:

@@ -55,7 +55,6 @@ class S3Story:
         return f"s3://{self.bucket}/checkpoints"
 
     def checkpoint(self, number: int, *more: str) -> bytes:
-        """Return a ``_metadata`` that names the live files, and what else is given."""
         live = [key for key in self.contents() if "/shared/" in key and key not in self.orphans]
         return metadata(number, [*(f"s3a://{self.bucket}/checkpoints/{k}" for k in live), *more])
 
@@ -63,7 +62,6 @@ class S3Story:
         self.client.put_object(Bucket=self.bucket, Key=f"checkpoints/{key}", Body=data)
 
     def contents(self) -> dict[str, bytes]:
-        """Return every object below the storage root."""
         listed = self.client.list_objects_v2(Bucket=self.bucket, Prefix="checkpoints/")
         keys = [each["Key"] for each in listed.get("Contents", ())]
         read = {key: self.client.get_object(Bucket=self.bucket, Key=key) for key in keys}

@@ -103,7 +103,6 @@ def cloud(request, monkeypatch, tmp_path) -> Cloud:
 
 @pytest.fixture
 def server() -> Iterator[GcsServer]:
-    """A small server of the test's own."""
     with gcs_server() as found:
         yield found
 

@@ -30,7 +30,6 @@ KEYS = ("storage_roots", "extra_roots", "clusters", "ha", "pins", "jobs", "not_u
 
 
 def larger(case: object) -> Any:
-    """Return a case of the class ``ci``."""
     return pytest.param(case, marks=pytest.mark.ci)
 
 

@@ -26,7 +26,6 @@ def orphan(folder: Path) -> Path:
 
 
 def empty(*folders: Path) -> None:
-    """Make folders that hold nothing."""
     for each in folders:
         each.mkdir(parents=True, exist_ok=True)
 

@@ -357,7 +357,6 @@ def lose_memory(chain: Redeploys, harm: str) -> None:
 
 
 def blocking(chain: Redeploys) -> str:
-    """Return the command that lifts what blocks the next plan."""
     plan = run("plan", *chain.options)
     said = {each["message"] for job in plan.json["jobs"] for each in job["blocked"]}
     (command,) = {each.partition("run: ")[2] for each in said} - {""}
@@ -365,7 +364,6 @@ def blocking(chain: Redeploys) -> str:
 
 
 def give_up(command: str) -> None:
-    """Acknowledge what blocks."""
     ran = run(*shlex.split(command)[1:])
     assert ran.code == 0, ran.err
 
@@ -557,7 +555,6 @@ def test_what_a_killed_undelete_left_goes_with_the_next_command(chain, where, go
 
 
 def leftovers(chain: Redeploys) -> list[Path]:
-    """Return the files that were being written."""
     places = (chain.bed.root, chain.bed.state)
     return [each for place in places for each in place.rglob(f"{TEMPORARY}*")]
 
@@ -620,7 +617,6 @@ def test_an_expired_checkpoint_is_not_missed(chain) -> None:
 
 
 def unmet(plan: Ran) -> set[str]:
-    """Return the conditions of a plan that are not met, of any job."""
     return {each["condition"] for job in plan.json["jobs"] for each in job["blocked"]}
 
 
@@ -825,7 +821,6 @@ def _gone(places: Iterable[str]) -> frozenset[str]:
 
 
 def crash(*_: object, **__: object) -> None:
-    """Stop the process where it is."""
     raise RuntimeError("crash")
 
 

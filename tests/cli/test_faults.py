@@ -87,7 +87,6 @@ def bucket(synth, tmp_path, monkeypatch) -> Bucket:
 
 
 def reported_outcomes(plan: Planned) -> dict[str, str]:
-    """Return the outcomes; each key has one."""
     rows = pq.read_table(plan.path / "outcomes.parquet").to_pylist()
     assert len(rows) == len({row["key"] for row in rows})
     return {row["key"]: row["outcome"] for row in rows}

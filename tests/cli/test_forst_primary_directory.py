@@ -21,7 +21,6 @@ class Primary:
     files: list[Path]
 
     def actions(self, plan: Planned) -> set[str]:
-        """Return what a plan intends for the working files."""
         assert plan.ran.code == 0, plan.ran.err
         return {plan.verdict(path)[0] for path in self.files}
 

@@ -23,7 +23,6 @@ SCRIPTS = {"bash": "orphangc.bash", "zsh": "_orphangc", "fish": "orphangc.fish"}
 
 
 def helped(*words: str) -> str:
-    """Return what a command prints on a terminal of 80 columns."""
     ran = finished(
         [sys.executable, "-m", "orphangc", *words], check=True, env={**os.environ, "COLUMNS": "80"}
     )

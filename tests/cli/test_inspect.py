@@ -197,7 +197,6 @@ def with_states(folder: Path, *, meta: bytes = NAMED_STATES, path: str | None = 
 
 
 def held(document: dict[str, Any]) -> dict[str, Any]:
-    """Return what the only operator holds."""
     (operator,) = document["contents"]["operators"]
     return operator
 

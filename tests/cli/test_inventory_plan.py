@@ -40,7 +40,6 @@ class Inventoried:
 
     @property
     def uri(self) -> str:
-        """Return the folder of the reports."""
         return f"s3://{self.bucket}/{FOLDER}"
 
     def deliver(
@@ -71,7 +70,6 @@ class Inventoried:
         return self.story.plan("--inventory", self.uri, *options)
 
     def refused(self, *options: object) -> Ran:
-        """Plan from the inventory, and nothing is planned."""
         out = self.story.folder / "refused"
         ran = run(
             *("plan", self.story.root, "--state", f"s3://{self.story.bucket}/state"),
@@ -86,7 +84,6 @@ class Inventoried:
         self.story.client.delete_object(Bucket=self.story.bucket, Key=f"checkpoints/{key}")
 
     def path(self, key: str) -> str:
-        """Return an object's path as a checkpoint says it."""
         return f"s3a://{self.story.bucket}/checkpoints/{key}"
 
 

@@ -183,7 +183,6 @@ def a_clone(chain: Redeploys, *, job_id: str = numbered(9), oldest: timedelta = 
 
 
 def shows(server: RestServer, clone: Job, restored: tuple[int, Path] | None, **more: Any) -> None:
-    """Let a cluster of its own show the clone."""
     server.routes.clear()
     server.routes.update(flink(clone, completed=32, restored=restored, **more))
 

@@ -148,7 +148,6 @@ def test_a_registered_folder_protects_all_below_it(story) -> None:
 
 
 def damaged(kind: str, data: bytes) -> bytes:
-    """Return the bytes of a snapshot with one thing wrong."""
     header, *entries, footer = data.splitlines(keepends=True)
     return {
         "no footer": b"".join([header, *entries]),

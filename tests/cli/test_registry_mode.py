@@ -37,7 +37,6 @@ MODE = ("--closed-world", "--registry-wait", "6s")
 
 
 def of_story(story: Story, *registered: Path, oldest: int = 7) -> RegistrySnapshot:
-    """Return what the JobManager's registry holds."""
     entry = [RegistryEntry(f"file:{path}", EntryKind.FILE, 1, 1, 1) for path in registered]
     return a_snapshot_of(story.job, oldest, 8, sequence=10, max_concurrent=4, entries=tuple(entry))
 
@@ -75,7 +74,6 @@ def sleeping(monkeypatch) -> Callable[[Callable[[], object]], None]:
 
 @pytest.fixture
 def rest(mode) -> Iterator[RestServer]:
-    """The job's JobManager, which reports its backend."""
     with RestServer(flink(mode.story.job, completed=8, max_concurrent=4)) as server:
         yield server
 

@@ -41,7 +41,6 @@ from support.rest_server import RestServer
 
 
 def other_root(folder: Path, **more: object) -> dict[str, object]:
-    """Return the settings of a second ended job's storage root."""
     (folder / "other").mkdir()
     return settings_of(make_story(Bed(folder / "other"), 2), **more)
 
@@ -55,7 +54,6 @@ class Day:
     records: list[dict] = field(default_factory=list)
 
     def passes(self, hours: float = 0) -> dict:
-        """Let time pass, and return the record of a run after it."""
         self.clock.passes(hours=hours)
         ran = self.config.run()
         assert ran.code == 0, ran.err
@@ -95,7 +93,6 @@ def test_a_day_in_the_life(undeclared, day) -> None:
 
 
 def check_history(day: Day) -> None:
-    """Check that the records are those that were printed, and that they add up."""
     totals = day.records[-1]["totals"]
     assert totals["runs"] == {"plan/done": 5, "sweep/done": 4}
     assert totals["swept_objects"] == {"tombstone/done": 2, "delete/done": 2}

@@ -270,7 +270,6 @@ def test_a_lost_checkpoint_that_spells_the_storage_root_without_its_link_blocks(
 
 
 def red(on_s3: S3Story, key: str, **more: Any) -> None:
-    """Write a retained checkpoint of job B in the bucket, which claimed an orphan."""
     named = min(on_s3.orphans)
     data = metadata(3, [f"s3://{on_s3.bucket}/checkpoints/{named}"])
     on_s3.client.put_object(Bucket=on_s3.bucket, Key=key, Body=data, **more)
@@ -576,7 +575,6 @@ def two_roots(on_s3: S3Story) -> Path:
 
 
 def complete(on_s3: S3Story, number: int, *names: str) -> None:
-    """Complete a checkpoint in the second storage root."""
     data = metadata(number, [f"s3://{on_s3.bucket}/{name}" for name in names])
     key = f"second/{OTHER}/chk-{number}/_metadata"
     on_s3.client.put_object(Bucket=on_s3.bucket, Key=key, Body=data)

@@ -39,7 +39,6 @@ def is_locked(story: Story) -> bool:
 
 
 def twice_run(config: Configured) -> Configured:
-    """Run until the orphans are due."""
     for _ in range(2):
         assert config.run().code == 0
     return config
@@ -253,7 +252,6 @@ def test_a_second_signal_that_another_thread_is_given_ends_it_at_once(story, tmp
 
 
 def give_to_another_thread(process: int, number: signal.Signals) -> None:
-    """Send a signal to a thread of a process that is not its main thread."""
     threads = {int(each.name) for each in Path("/proc", str(process), "task").iterdir()}
     assert ctypes.CDLL(None).tgkill(process, min(threads - {process}), int(number)) == 0
 

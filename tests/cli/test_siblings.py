@@ -37,7 +37,6 @@ def folders(story: Story) -> list[Path]:
 
 
 def many(story: Story, **more: Any) -> Configured:
-    """Return the configuration of many storage roots with a job each."""
     for number, root in enumerate(folders(story)[1:], 2):
         job = story.bed.job(number, below=root)
         (job.folder / "taskowned").mkdir(parents=True)
@@ -48,7 +47,6 @@ def many(story: Story, **more: Any) -> Configured:
 
 
 def asked(configured: Configured, command: str) -> Ran:
-    """Run a command that asks every storage root."""
     return run(command, "--config", configured.path, "--output", "json")
 
 
@@ -112,7 +110,6 @@ def test_a_claim_between_the_cycles_of_two_storage_roots_is_seen(
 
 
 def absent(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a storage root that is not mounted."""
     return {**settings, "root": f"{settings['root']}-that-is-not-mounted"}
 
 

@@ -60,7 +60,6 @@ def holders(bed: Bed) -> list[str]:
 
 
 def resign(plan: Planned, **changes: Any) -> None:
-    """Alter a plan and forge its identity too."""
     path = plan.path / "plan.json"
     document = json.loads(path.read_text()) | changes
     altered = Plan.model_validate(document).signed()
@@ -148,7 +147,6 @@ def test_a_plan_that_is_swept_twice_does_no_harm(story) -> None:
 
 
 def due(story: Story) -> Planned:
-    """Return a plan that would delete the orphans: they have their tombstones."""
     story.bed.cycle()
     return story.bed.plan()
 

@@ -93,7 +93,6 @@ def commands(folder: Path, rest: str) -> Iterator[tuple[object, ...]]:
 
 
 def transcripts(folder: Path) -> Iterator[str]:
-    """Yield what each command shows."""
     with RestServer({}) as server:
         yield from (shown(*words) for words in commands(folder, server.url))
 

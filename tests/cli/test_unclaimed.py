@@ -49,7 +49,6 @@ def declarations(checkpoint: Path, tmp_path: Path) -> Path:
 
 
 def changed(path: Path, change) -> Path:
-    """Write the declarations with every operator changed, or left out; return the file."""
     content = yaml.safe_load(path.read_text())
     operators = [change(dict(each)) for each in content["operators"]]
     path.write_text(yaml.safe_dump(content | {"operators": [each for each in operators if each]}))
@@ -57,13 +56,10 @@ def changed(path: Path, change) -> Path:
 
 
 def without(path: Path, uid: str) -> Path:
-    """Leave an operator out."""
     return changed(path, lambda each: None if each["uid"] == uid else each)
 
 
 def without_state(path: Path, name: str) -> Path:
-    """Leave a state out, of whatever operator."""
-
     def less(each):
         for field in {"keyed_states", "operator_states"} & set(each):
             each[field] = [state for state in each[field] if state["id"] != name]
@@ -403,7 +399,6 @@ def test_where_names_cannot_be_read_nothing_is_said_to_be_claimed(tmp_path: Path
 
 
 def pruned_as(checkpoint: Path, declarations: Path, place: Path, change) -> Ran:
-    """Prune by changed declarations."""
     asked = *UNVERIFIED, checkpoint, "--declarations", changed(declarations, change)
     return run(*asked, "--prune-to", place)
 
@@ -611,7 +606,6 @@ def canonical_savepoint(release: str, folder: Path) -> tuple[Path, str]:
 
 
 def most_filled(entries: dict[str, int]) -> str:
-    """Return the keyed state that has the most entries and is no timer."""
     return max(entries, key=lambda name: entries[name] if "timer" not in name else 0)
 
 

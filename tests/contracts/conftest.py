@@ -148,7 +148,6 @@ def local_place(tmp_path):
 
 @pytest.fixture
 def stub(monkeypatch) -> Iterator[Stub]:
-    """An S3 endpoint whose answers a test defines."""
     with stub_server() as server:
         use(monkeypatch, server.url, "AK", "SK")
         yield server

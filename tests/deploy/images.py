@@ -59,11 +59,9 @@ class ContainerEngine:
         self._store.append(f"--runroot={_run_folder(folder)}")
 
     def podman(self, *arguments: str, **options) -> subprocess.CompletedProcess:
-        """Run podman; by default it must succeed."""
         return self._run(["podman", *self._store, *arguments], **options)
 
     def build(self, target: str, tag: str) -> None:
-        """Build a target of the Dockerfile with this machine's way to packages."""
         options = ["--pull-never", "--isolation=chroot", "--network=host", "--layers", "--force-rm"]
         command = ["buildah", *self._store, "bud", *options, *self._pip_mounts()]
         command += [f"--target={target}", f"--tag={tag}", "--file=deploy/Dockerfile", "."]

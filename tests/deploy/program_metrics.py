@@ -19,7 +19,6 @@ def exposition() -> str:
 
 
 def known_series() -> dict[str, dict[str, set[str]]]:
-    """Return each series' name, with the values of each of its labels."""
     known: dict[str, dict[str, set[str]]] = {}
     for family in text_string_to_metric_families(exposition()):
         for sample in family.samples:

@@ -60,7 +60,6 @@ class Prometheus:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Start it and wait until it answers."""
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=subprocess.STDOUT)
         try:
@@ -87,7 +86,6 @@ class Prometheus:
         }
 
     def value_of(self, expr: str) -> float | None:
-        """Return the value of an expression's first series."""
         result = self._get("/api/v1/query", query=expr)["result"]
         return float(result[0]["value"][1]) if result else None
 

@@ -75,7 +75,6 @@ class RecordingServer(KubernetesServer):
     """An API server that notes what each request would need of RBAC: group, resource, verb."""
 
     def answer(self, handler, body) -> None:
-        """Note the request, then answer it."""
         verbs = {"GET": "list"}
         match urlsplit(handler.path).path.strip("/").split("/"):
             case ["api", "v1", "namespaces"]:
@@ -100,7 +99,6 @@ def recording(tmp_path, monkeypatch):
 
 
 def granted(role) -> set:
-    """Return what a role grants: group, resource and verb."""
     return {
         (group, resource, verb)
         for each in role["rules"]

@@ -63,7 +63,6 @@ def built(tmp_path):
 
 
 def problems(checks, top: Path, wheel: dict[str, str], archive: dict[str, str]) -> list[str]:
-    """Write both, and return what the check says."""
     dist = top / "dist"
     dist.mkdir()
     with zipfile.ZipFile(dist / "orphangc-1.2.3-py3-none-any.whl", "w") as packed:

@@ -87,14 +87,12 @@ def mounts(storage: Path) -> tuple[str, ...]:
 def run(
     engine: ContainerEngine, *arguments: str, options=(), **more
 ) -> subprocess.CompletedProcess:
-    """Run the image restricted, and without a network."""
     command = ["run", "--rm", "--network=none", *RESTRICTED, *options, IMAGE, *arguments]
     return engine.podman(*command, **more)
 
 
 @pytest.fixture
 def daemon_container(engine, storage) -> Iterator[str]:
-    """A running daemon that says it is ready."""
     name = f"orphangc-{uuid.uuid4().hex[:8]}"
     options = ["--detach", f"--name={name}", "--network=none", *RESTRICTED, *mounts(storage)]
     command = ["serve", "--config", "/etc/orphangc/config.yaml"]
@@ -115,7 +113,6 @@ def wait_until_ready(engine: ContainerEngine, container: str) -> None:
 
 
 def ask(engine: ContainerEngine, container: str, path: str) -> subprocess.CompletedProcess:
-    """Ask the daemon from within its own container."""
     url = f"http://127.0.0.1:8080{path}"
     return engine.podman("exec", container, "python", "-c", ASK, url, check=False)
 

@@ -159,7 +159,6 @@ PIPELINES = ("gitlab-ci", "github-workflows")
 
 
 def pipelines_of_the_page() -> list[str]:
-    """Return the two pipelines of the page for those who deploy, GitLab's first."""
     page = (TOP / "gc" / "DEPLOYING.md").read_text()
     section = page.partition("## 4. In a pipeline")[2].partition("\n## ")[0]
     return re.findall(r"^```yaml\n(.*?)^```", section, re.MULTILINE | re.DOTALL)

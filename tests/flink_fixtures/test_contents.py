@@ -32,7 +32,6 @@ KEYED = {
 
 @cache
 def every_states() -> dict[str, Any]:
-    """Return what Flink's own classes read, by storage."""
     return json.loads(gzip.decompress((ARCHIVE / "states.json.gz").read_bytes()))
 
 
@@ -81,7 +80,6 @@ class Tree:
         return path.removeprefix(self.place(""))
 
     def part(self, path: str, *, start: int, size: int) -> bytes | None:
-        """Return a part of a file by the path that the job knew."""
         data = self.files.get(self.key(path))
         return None if data is None else data[start : start + size]
 

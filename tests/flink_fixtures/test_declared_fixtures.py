@@ -38,7 +38,6 @@ class Stored:
     contents: CheckpointContents
 
     def against(self, declared: Declarations) -> DeclarationComparison:
-        """Return what the declarations leave unclaimed."""
         return compared(self.contents, declared, stateful=stateful_operators(self.metadata))
 
 

@@ -31,12 +31,10 @@ class Storage:
 
     @cached_property
     def truth(self) -> dict[str, Any]:
-        """Return what Flink's own classes say of it."""
         return json.loads(gzip.decompress((ARCHIVE / self.name / "truth.json.gz").read_bytes()))
 
     @cached_property
     def references(self) -> dict[str, dict[str, Any]]:
-        """Return which checkpoints name other jobs' files, and which name the same files."""
         return json.loads(gzip.decompress((ARCHIVE / "references.json.gz").read_bytes()))[self.name]
 
     def needs_others(self, job: str) -> bool | None:
@@ -79,7 +77,6 @@ class Storage:
         return {path for kind in ("referenced", "pending", "unsafe") for path in self.truth[kind]}
 
     def removable(self) -> set[str]:
-        """Return every file that may go."""
         return {*self.truth["orphaned"], *self.truth["flink_deleted_later"]}
 
     def collectable(self) -> set[str]:

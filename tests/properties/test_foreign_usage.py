@@ -76,7 +76,6 @@ def meant_in(world: World, job: str, snapshot: str) -> set[str]:
 
 
 def files(paths: frozenset[str]) -> dict:
-    """Return paths as a root holds them."""
     folders = {path.rpartition("/")[0] for path in paths}
     return {
         canonical(folder): FileNames(

@@ -44,7 +44,6 @@ class Fleet:
 
     @classmethod
     def made(cls, folder: Path, stack: ExitStack, *, is_claimer_running: bool) -> Fleet:
-        """Return a fleet below a folder."""
         fleet = cls(Bed(folder), is_claimer_running)
         fleet.extra = {name: folder / name for name in ("elsewhere", "savepoints")}
         fleet._fill()
@@ -75,7 +74,6 @@ class Fleet:
 
     @property
     def claimer(self) -> Job:
-        """Return the job elsewhere."""
         return self.bed.job(3, below=self.bed.folder / "elsewhere")
 
     def _answers(self) -> dict:
@@ -105,8 +103,6 @@ def _forget_place(name: str) -> Hiding:
 
 
 def _take_away(*parts: str) -> Hiding:
-    """Move a folder out of sight."""
-
     def hide(fleet: Fleet) -> None:
         path = fleet.bed.folder.joinpath(*parts)
         if path.exists():

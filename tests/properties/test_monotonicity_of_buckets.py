@@ -197,7 +197,6 @@ def _remove_checkpoint(job: str) -> Hiding:
 
 
 def _forget(*parts: str) -> Hiding:
-    """Remove a part of the state location."""
     return lambda fleet: shutil.rmtree(fleet.configured.folder.joinpath("state", *parts), True)  # noqa: FBT003
 
 

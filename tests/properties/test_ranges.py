@@ -53,7 +53,6 @@ ranges = st.builds(KeyRange, edges, edges)
 
 
 def holders(parts: list[KeyRange], key: str) -> int:
-    """Return how many ranges hold a key."""
     return sum(key in part for part in parts)
 
 

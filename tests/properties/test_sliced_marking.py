@@ -37,7 +37,6 @@ def packed(keys_of_files: list[str]) -> UuidSet:
 
 
 def said(marking: WholeMarking, batch: pa.RecordBatch) -> list[tuple[object, ...]]:
-    """Return what is known of each object, with its key."""
     columns = Recogniser("root").columns(batch)
     in_parsed, in_raw, (since_us, has) = marking.marks(columns)
     known = (each.tolist() for each in (in_parsed, in_raw, since_us, has))

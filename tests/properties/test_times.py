@@ -237,7 +237,6 @@ def source(tree: ast.Module) -> Source:
 
 
 def checking() -> set[str]:
-    """Return the modules that take times through the helper."""
     return {name for name, each in modules().items() if each.checks}
 
 

@@ -58,12 +58,6 @@ class ClassError(Exception):
 
 
 def budget_of(markers: Iterable[str], budgets: Sequence[Budget] = BUDGETS) -> Budget:
-    """Return the class of a test with these markers.
-
-    Raises:
-        ClassError: They name two.
-
-    """
     names = set(markers)
     found = [each for each in budgets[1:] if each.name in names]
     if len(found) > 1:
@@ -103,7 +97,6 @@ def outgrown(
 
 
 def processor_seconds() -> float:
-    """Return the processor time of this process and of those that it waited for."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
@@ -163,7 +156,6 @@ class Budgets:
 
 
 def exceeded(budget: Budget, seconds: float, factor: float) -> bool:
-    """Return whether all tests of a class took longer than they may."""
     return seconds / factor > TOLERANCE * budget.all_seconds
 
 

@@ -125,7 +125,6 @@ class Filing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
-        """Look at each failure."""
         report = yield
         if report.when == "call" and report.failed and "tests/robustness/fuzz" not in item.nodeid:
             found = example_of(item.nodeid, report.longreprtext)

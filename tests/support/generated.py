@@ -2,7 +2,6 @@
 
 
 def with_part(page: str, marks: tuple[str, str], text: str) -> str:
-    """Return a page with the text between two marks replaced; all else stays."""
     begin, end = marks
     head, _, rest = page.partition(begin)
     _, _, tail = rest.partition(end)

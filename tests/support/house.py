@@ -23,7 +23,6 @@ _IMPORTS_END = "<!-- end of imports -->"
 
 
 def folders(package: Path = SOURCES) -> Iterator[Path]:
-    """Yield the folders that hold modules, each package before what is in it."""
     for file in sorted(package.rglob("__init__.py"), key=lambda each: each.parent.parts):
         yield file.parent
 
@@ -39,7 +38,6 @@ def purpose(folder: Path) -> str:
 
 
 def classes(package: Path = SOURCES) -> Iterator[tuple[str, Path]]:
-    """Yield each class at the top of a module: its name and its module."""
     for file in sorted(package.rglob("*.py")):
         for node in ast.parse(file.read_text()).body:
             if isinstance(node, ast.ClassDef):

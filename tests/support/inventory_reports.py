@@ -148,7 +148,6 @@ def _schema(form: str, columns: tuple[str, ...]) -> str:
 
 
 def data_file(form: str) -> Callable[[Iterable[dict[str, Any]], tuple[str, ...]], bytes]:
-    """Return what writes the data files of a format."""
     return {CSV: csv_file, ORC: orc_file, PARQUET: parquet_file}[form]
 
 

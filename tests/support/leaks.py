@@ -84,7 +84,6 @@ class Leaks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node) -> None:
-        """Take over what another process has found."""
         self._found += getattr(node, "workeroutput", {}).get(_FOUND, [])
 
     def pytest_terminal_summary(self, terminalreporter) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 
 def give_up(resource: str, reason: object) -> NoReturn:
-    """Skip the test; fail it if ``ORPHANGC_REQUIRE`` names the resource."""
     if resource in os.environ.get("ORPHANGC_REQUIRE", "").split(","):
         pytest.fail(f"ORPHANGC_REQUIRE asks for {resource}: {reason}", pytrace=False)
     pytest.skip(f"no {resource}: {reason}")

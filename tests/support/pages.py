@@ -23,7 +23,6 @@ _MODULE = re.compile(r"(?:\.?[\w-]+/)*[\w-]+\.(?:py|java)")
 
 
 def pages(top: Path = TOP) -> list[Path]:
-    """Return every Markdown page of the repository, in order."""
     found = [*top.glob("*.md")]
     for name in _SOURCES:
         found += (top / name).rglob("*.md")
@@ -67,7 +66,6 @@ def _modules(top: Path) -> frozenset[str]:
 
 @cache
 def _words(top: Path) -> frozenset[str]:
-    """Return every name in the modules of the repository."""
     files = (each for name in _SOURCES for each in (top / name).rglob("*.py"))
     return frozenset(word for each in files for word in _NAME.findall(each.read_text()))
 

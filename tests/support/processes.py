@@ -29,7 +29,6 @@ def finished(
 
 
 def until(what: Callable[[], Any]) -> Any:
-    """Return what is true at last."""
     deadline = time.monotonic() + speed.patience()
     while time.monotonic() < deadline:
         found = what()
@@ -40,7 +39,6 @@ def until(what: Callable[[], Any]) -> Any:
 
 
 def is_running(process: int) -> bool:
-    """Return whether a process exists, of whatever user, and is no zombie."""
     return _state(Path("/proc", str(process))) not in {"", "Z"}
 
 

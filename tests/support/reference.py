@@ -61,7 +61,6 @@ OUTCOMES: Mapping[Outcome, str] = {
 
 
 def pages() -> dict[str, str]:
-    """Return every page by the name of its file."""
     parts: Mapping[str, tuple[str, Callable[[], str]]] = {
         "commands.md": ("Every command and its options", _commands),
         "configuration.md": ("Every key of the configuration file", _configuration),
@@ -109,7 +108,6 @@ def _commands() -> str:
 
 
 def commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield each command that help shows, with the words that call it."""
     for name, each in getattr(command, "commands", {}).items():
         yield from commands(each, (*words, name))
     if words and not hasattr(command, "commands") and not command.hidden:

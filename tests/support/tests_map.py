@@ -55,7 +55,6 @@ def _has_tests(folder: Path) -> bool:
 
 
 def folders(top: Path = TESTS) -> Iterator[str]:
-    """Yield the folders of the map: each one, or those in it if it only groups them."""
     for folder in sorted(top.iterdir()):
         if not folder.is_dir() or folder.name == "__pycache__":
             continue
@@ -105,7 +104,6 @@ def _is_named_mark(node: ast.expr) -> bool:
 
 
 def _of_all_tests(module: ast.Module) -> set[str]:
-    """Return the marks that a module gives to all its tests."""
     assigned = (each for each in module.body if isinstance(each, ast.Assign))
     return set().union(
         *(marks(each.value) for each in assigned if ast.unparse(each.targets[0]) == "pytestmark")
@@ -113,7 +111,6 @@ def _of_all_tests(module: ast.Module) -> set[str]:
 
 
 def starts(name: str, top: Path = TESTS) -> list[str]:
-    """Return the markers of the programs that some test of a folder starts."""
     found = set().union(*map(marks, _modules(name, top)))
     return [each for each in LIVE if each in found]
 
@@ -129,7 +126,6 @@ def classes(name: str, top: Path = TESTS) -> list[str]:
 
 
 def table(top: Path = TESTS) -> str:
-    """Return the map as Markdown."""
     lines = ["| folder | what it holds | starts | class |", "|---|---|---|---|"]
     for name in folders(top):
         programs = ", ".join(f"`{each}`" for each in starts(name, top)) or " "

@@ -47,7 +47,6 @@ def _of_row(row: dict[str, Any]) -> Tombstone:
 
 
 def each_of(tombstones: Tombstones) -> list[Tombstone]:
-    """Return them one by one, in their order."""
     return [_of_row(row) for batch in tombstones.to_batches() for row in batch.to_pylist()]
 
 
@@ -61,10 +60,8 @@ def table_of(tombstones: Tombstones) -> pa.Table:
 
 
 def from_table(table: pa.Table) -> Tombstones:
-    """Return the tombstones of a table; of two with one key the later counts."""
     return Tombstones.from_batches(table.to_batches(1 << 16))
 
 
 def plus(tombstones: Tombstones, table: pa.Table) -> Tombstones:
-    """Return these and those of a table, which win where keys agree."""
     return Tombstones.from_batches([*tombstones.to_batches(), *table.to_batches(1 << 16)])

@@ -90,7 +90,6 @@ def words_of(package: Path = SOURCES) -> list[Found]:
 
 
 def words_in(source: str, file: str) -> Iterator[Found]:
-    """Yield the words that one module holds, in its own name too."""
     tree = ast.parse(source)
     yield from _of_module(Path(file).stem, file, 0)
     for line, name in _aliases(tree):
@@ -105,7 +104,6 @@ def words_in(source: str, file: str) -> Iterator[Found]:
 
 
 def words_in_page(text: str) -> list[str]:
-    """Return the words in a Markdown page, without code and quotations."""
     prose = re.sub(r"```.*?```|`[^`]*`|\"[^\"]*\"", "", text, flags=re.DOTALL)
     return [_around(prose, match) for match in PROSE.finditer(prose)]
 
@@ -116,7 +114,6 @@ def _of_module(name: str, file: str, line: int) -> Iterator[Found]:
 
 
 def _aliases(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the aliases under which a module imports others."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom | ast.Import):
             yield from ((node.lineno, each.asname) for each in node.names if each.asname)

@@ -21,7 +21,6 @@ _DAY = 86_400
 
 
 def main() -> None:
-    """Build a storage and serve it."""
     parser = argparse.ArgumentParser(prog="bench.synth", description=__doc__)
     parser.add_argument("--keys", type=int, default=1_000_000)
     parser.add_argument("--layout", choices=LAYOUTS, default="uuid")

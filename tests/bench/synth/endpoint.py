@@ -48,7 +48,6 @@ class Response:
     is_never: bool = False  # nothing is sent, and the connection stays open
 
     def head(self) -> bytes:
-        """Return the status line and the headers."""
         lines = {
             "x-amz-request-id": "4442587FB7D0A2F9",
             "Date": formatdate(usegmt=True),
@@ -73,7 +72,6 @@ class Endpoint:
         self.connections = 0
 
     def answer(self, request: Request) -> Response:
-        """Return the answer to any request; only those to S3 suffer faults."""
         if request.path == b"/_ctl":
             return self._control(request.query)
         if request.path == b"/_stats":
@@ -88,7 +86,6 @@ class Endpoint:
         return response
 
     def _control(self, query: dict[bytes, bytes]) -> Response:
-        """Set what the query names, and return all settings."""
         try:
             for name, value in query.items():
                 if name == b"reset":
@@ -254,7 +251,6 @@ def kind_of(request: Request) -> str:
 
 
 def _ranged(span: bytes, body: bytes, headers: dict[str, str]) -> Response:
-    """Return the wanted part of a body."""
     found = _RANGE.fullmatch(span)
     if found is None:
         return Response(200, body, headers)

@@ -49,7 +49,6 @@ class Controls:
         setattr(self, name, text == "1" if kind is bool else text if kind is str else float(text))
 
     def values(self) -> dict[str, float | bool | str]:
-        """Return all of them by name."""
         return asdict(self)
 
 
@@ -99,15 +98,12 @@ class Faults:
         return is_struck
 
     def is_deletion_held(self) -> bool:
-        """Return whether so many keys are gone that no more go."""
         return 0 < self.controls.deletions_hang_after <= self.counts["keys_gone"]
 
     def is_page_held(self, rank: int) -> bool:
-        """Return whether a page that begins with the key of this rank is never answered."""
         return 0 < self.controls.pages_hang_from <= rank
 
     def delay(self) -> float:
-        """Return the seconds before the next answer."""
         controls = self.controls
         if not controls.latency_ms:
             return 0.0
@@ -115,12 +111,10 @@ class Faults:
         return max(0.0, controls.latency_ms / 1000 * varied)
 
     def listing_is_granted(self) -> bool:
-        """Return whether the quota has room for one more listing."""
         controls = self.controls
         return self.lists.take(1, controls.list_rps, controls.burst_seconds, partly=False) == 1
 
     def granted_keys(self, wanted: int) -> int:
-        """Return how many more keys may be deleted now."""
         controls = self.controls
         return self.deletes.take(
             wanted, controls.delete_keys_rps, controls.burst_seconds, partly=controls.throttles_keys

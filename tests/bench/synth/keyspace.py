@@ -92,7 +92,6 @@ class Run:
         return bisect_left(range(self.count), key, key=self.key)
 
     def find(self, names: np.ndarray) -> np.ndarray:
-        """Return the position of each name, -1 where there is none."""
         digits = _DIGITS[np.delete(names, _DASHES, axis=1)]
         packed = (digits[:, 0::2] << 4 | digits[:, 1::2] & 15).astype(np.uint8)
         words = np.ascontiguousarray(packed).view(">u8").astype(np.uint64)
@@ -171,7 +170,6 @@ class KeySpace:
         return self.segments[index].key(rank - int(self.starts[index]))
 
     def rank(self, key: bytes) -> int:
-        """Return how many keys stand before ``key``, which need not be one."""
         index = bisect_right(self._firsts, key) - 1
         if index < 0:
             return 0

@@ -45,7 +45,6 @@ def layout(name: str, wanted: Wanted) -> KeySpace:
 
 
 def job_made(name: str, number: int, wanted: Wanted) -> tuple[str, tuple[list[Run], list[Stored]]]:
-    """Return the id of a job, and what is stored for it but its retained checkpoints."""
     job = md5(f"{wanted.seed} {number}".encode()).hexdigest()
     share = wanted.keys // wanted.jobs + (number < wanted.keys % wanted.jobs)
     keys = share - wanted.retained * (SUBTASKS + 1)
@@ -61,7 +60,6 @@ def _uuid(directory: str, keys: int, wanted: Wanted) -> _Made:
 
 
 def _id(directory: str, keys: int, wanted: Wanted) -> _Made:
-    """Names ``<checkpoint id>_<uuid>``."""
     head, full = f"{directory}shared/", wanted.per_checkpoint
     counts = [full] * (keys // full) + [keys % full] * (keys % full > 0)
     return [

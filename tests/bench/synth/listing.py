@@ -33,7 +33,6 @@ class Bucket:
     gone: np.ndarray  # by rank; of its zeros only those that were written to take memory
 
     def next_left(self, rank: int, limit: int) -> int:
-        """Return the first rank from here on that is not gone, ``limit`` if there is none."""
         if rank >= limit:
             return limit
         step = int(self.gone[rank:limit].argmin())  # stops at the first that is not gone
@@ -105,7 +104,6 @@ class Answer:
 
 
 def look(bucket: Bucket, question: Question) -> Answer:
-    """Return what belongs on the page."""
     space, prefix = bucket.space, question.prefix
     limit = _rank_behind(space, prefix)
     at = max(space.rank(prefix), _start(space, question))

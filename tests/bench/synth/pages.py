@@ -34,7 +34,6 @@ class Style:
     has_owner: bool = False  # every object has an owner, as in version 1 of the request
 
     def text(self, key: bytes) -> bytes:
-        """Return a key, a prefix or a delimiter as it stands in the page."""
         if self.is_encoded:
             return quote_plus(key, safe="" if self.escapes_slashes else "/").encode()
         return _TO_ESCAPE.sub(lambda found: f"&#{ord(found[0])};", key.decode()).encode()
@@ -50,7 +49,6 @@ def rows(space: KeySpace, ranks: np.ndarray, style: Style, ages: Ages) -> Iterat
 
 
 def stamp(modified: int) -> bytes:
-    """Return an instant as listings spell it."""
     return datetime.fromtimestamp(modified, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z").encode()
 
 
@@ -97,7 +95,6 @@ def _days(first: int, last: int) -> np.ndarray:
 
 
 def _decimals(sizes: np.ndarray) -> np.ndarray:
-    """Return sizes of seven digits as texts."""
     thousands = sizes // 1000
     parts = (_FOUR_DIGITS[thousands], _FOUR_DIGITS[sizes - thousands * 1000])
     texts = np.stack(parts, axis=1).view(np.uint8)

@@ -56,7 +56,6 @@ class Connection(asyncio.Protocol):
         self._endpoint.connections -= 1
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes in, and answer if a request is whole."""
         self._received += data
         self._go_on()
 

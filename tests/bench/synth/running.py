@@ -24,7 +24,6 @@ class Synth:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return what makes S3 clients turn to it."""
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ACCESS_KEY_ID": "bench",

@@ -75,7 +75,6 @@ def job_route(suffix: str = "", scenario: str = HEALTHY) -> str:
 
 
 def failure(server: RestServer, *, seconds: float | None = None) -> str:
-    """Return the one line of the refusal."""
     with pytest.raises(RegistryUnavailableError) as caught:
         registry(server.url, seconds=seconds).observe()
     message = str(caught.value)

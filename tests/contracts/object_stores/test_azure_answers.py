@@ -223,7 +223,6 @@ def test_a_range_that_is_out_of_order_is_an_error(stub) -> None:
 
 
 def parts_of(request: Request) -> list[Message]:
-    """Return the deletions in a batch."""
     head = f"Content-Type: {request.headers['Content-Type']}\r\n\r\n".encode()
     return BytesParser().parsebytes(head + request.body).get_payload()
 

@@ -151,7 +151,6 @@ def test_deleted_blobs_from_elsewhere_are_an_answer_to_another_request(stub: Stu
 
 
 def account(request: Request, *, archived: bool = False, **held: str) -> Answer:
-    """Answer as an account with soft delete."""
     if is_listing(request):
         tier = "<AccessTier>Archive</AccessTier>" if archived else ""
         return xml(page(blob("cp/a", more=tier)))

@@ -83,7 +83,6 @@ class Limited:
         return path
 
     def sweep(self, plan: Path, *options: str) -> tuple[int, dict[str, Any]]:
-        """Sweep as the user; return code and counts."""
         ran = run("sweep", plan, *options)
         assert ran.out, ran.err
         return ran.code, {name: each["objects"] for name, each in ran.json["counts"].items()}

@@ -68,7 +68,6 @@ def opened(request, stub, monkeypatch):
 
 
 def judged(*keys: str) -> list[StoredObject]:
-    """Return the objects as ``page`` and ``head`` show them."""
     return [StoredObject(key=k, size=7, modified_at=STAMP, etag=f"e-{k}") for k in keys]
 
 

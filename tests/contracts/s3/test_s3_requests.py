@@ -52,7 +52,6 @@ def served(request, *, keys=KEYS, size: int = 2, order=str) -> Answer:
 
 
 def opened(stub, **good):
-    """Return a storage on a stub that is good unless a test knows better."""
     stub.answer = stub.answer if good.pop("as_told", False) else lambda r: served(r, **good)
     return open_storage(f"s3://{BUCKET}")
 
@@ -342,7 +341,6 @@ BESIDE = ["README", "a", CLAIMER, "flink/J/shared/u", "flink-b/K/chk-9/_metadata
 
 
 def in_folders(key: str) -> list[str]:
-    """Return what a store orders keys by that keeps them in folders."""
     return key.split("/")
 
 

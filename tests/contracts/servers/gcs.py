@@ -134,7 +134,6 @@ class GcsServer:
         return self._put(bucket, request) if request.method == "POST" else listed(bucket, request)
 
     def _names(self, request: Request) -> Answer:
-        """Answer with the names of two buckets at a time."""
         names = sorted(self.buckets)
         start = int(request.query.get("pageToken", "0"))
         items = [{"name": each} for each in names[start : start + 2]]
@@ -290,7 +289,6 @@ def refusal(status: int, message: str) -> Answer:
 
 @contextmanager
 def gcs_server() -> Iterator[GcsServer]:
-    """Yield a small server that lives as long as the block."""
     with stub_server() as stub:
         server = GcsServer(stub.url)
         stub.answer = server.answer

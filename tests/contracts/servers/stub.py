@@ -21,7 +21,6 @@ class Request:
 
     @property
     def is_listing(self) -> bool:
-        """Return whether it asks for a page."""
         return self.query.get("list-type") == "2"
 
 
@@ -63,14 +62,12 @@ def page(keys: list[str], *, truncated: str = "false", token: str = "", extra: s
 
 
 def head(key: str) -> Answer:
-    """Return the HEAD answer for an object as ``page`` lists it."""
     stamp = "Fri, 02 Jan 2026 03:04:05 GMT"
     return Answer(headers={"ETag": f'"e-{key}"', "Last-Modified": stamp}, length=7)
 
 
 @contextmanager
 def stub_server(*, tls: ssl.SSLContext | None = None) -> Iterator[Stub]:
-    """Yield a stub that lives as long as the block."""
     server = _Server(("127.0.0.1", 0), _Handler)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)

@@ -11,7 +11,6 @@ from orphangc.errors import NotReportedError, StorageUnreachableError
 
 @pytest.fixture(params=["moto", *CLOUDS])
 def places(request, monkeypatch, tmp_path):
-    """Return three buckets of one account."""
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "tests")
     server = reach(request.param, request, monkeypatch)
     return [make_place(request.param, tmp_path, server) for _ in range(3)]

@@ -19,7 +19,6 @@ def storage(tmp_path: Path) -> LocalStorage:
 
 
 def made(root: Path, *keys: str) -> None:
-    """Make folders, and files where a key has a dot."""
     for key in keys:
         path = root / key
         path.parent.mkdir(parents=True, exist_ok=True)

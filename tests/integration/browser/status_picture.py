@@ -50,7 +50,6 @@ def every_page(browser: Browser, folder: Path) -> Iterator[Path]:
 
 
 def main() -> None:
-    """Take the pictures, and keep them."""
     with tempfile.TemporaryDirectory(prefix="orphangc-chromium-") as folder:
         browser = Browser(Path(folder))
         try:

@@ -34,7 +34,6 @@ class Breaking(Source):
     is_broken: bool = False
 
     def status(self):
-        """Return the status, unless it fails."""
         if self.is_broken:
             raise RuntimeError("a mistake")
         return super().status()

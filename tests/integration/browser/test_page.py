@@ -35,7 +35,6 @@ OVERFLOWING = """
 
 @contextmanager
 def served(source: Source) -> Iterator[str]:
-    """Serve the app as the daemon does; yield where."""
     app = create_app(source, CollectorRegistry(), page_part)
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, log_level="error", lifespan="off", server_header=False
@@ -66,7 +65,6 @@ def base(source: Source) -> Iterator[str]:
 
 
 def paths_of(status) -> list[str]:
-    """Return a page of each kind."""
     paths = ["/", "/ui/runs"]
     root = next((each for each in status.roots if each.jobs), None)
     if root is not None:

@@ -44,7 +44,6 @@ NEVER_COMPACTED = {"state.backend.rocksdb.compaction.style": "NONE"}
 
 
 def named_by(roots: Path, tree: Path) -> set[Path]:
-    """Return the files of a tree that some ``_metadata`` below ``roots`` names."""
     named = named_in_metadata(roots)
     return {path for path in tree.rglob("*") if path.name in named and path.is_file()}
 
@@ -264,7 +263,6 @@ class Scene:
 
     @property
     def rest(self) -> tuple[str, str]:
-        """Return the option that names the cluster."""
         return "--flink-rest", self.cluster.rest_url
 
 

@@ -76,7 +76,6 @@ class Bucket:
         self.client.put_object(Bucket=self.name, Key=self.key(path), Body=data)
 
     def remove(self, path: Path) -> None:
-        """Delete a file's copy, as some other tool would."""
         self.client.delete_object(Bucket=self.name, Key=self.key(path))
 
     def forbid_deletion(self, path: Path) -> None:
@@ -97,7 +96,6 @@ class Bucket:
 
 
 def runs(daemon: Started, root: str) -> list[dict[str, Any]]:
-    """Return the runs of a storage root that came to a plan, oldest first."""
     newest_first = json.loads(daemon.get("/runs?limit=200")[1])
     return [run for run in newest_first[::-1] if run["root"] == root and run["plan_id"]]
 
@@ -134,7 +132,6 @@ class Day:
 
     @property
     def wanted(self) -> set[Path]:
-        """Return the orphans in S3 that are to go."""
         return self.lost_of_ended - {self.kept}
 
     def exported(self) -> Path:
@@ -149,7 +146,6 @@ class Day:
         return snapshot
 
     def configuration(self) -> Path:
-        """Write the daemon's configuration; return its file."""
         running = {
             "root": str(self.base),
             "state": str(self.folder / "state"),
@@ -186,7 +182,6 @@ class Day:
         return victim
 
     def alerts(self) -> set[tuple[str, str]]:
-        """Return the alerts that must fire, with their storage roots."""
         return {
             ("OrphangcDeleteErrors", self.good.root),
             ("OrphangcMissingLiveFile", self.good.root),
@@ -300,7 +295,6 @@ def what_cannot_be_read_stops_all(day: Day, watching: Prometheus) -> None:
 
 
 def is_metadata(path: Path) -> bool:
-    """Return whether the file is a checkpoint's metadata."""
     return path.name == "_metadata"
 
 

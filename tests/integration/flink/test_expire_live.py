@@ -97,7 +97,6 @@ class Chain:
         return {path for each in folders for path in each.rglob("*") if path.is_file()}
 
     def expired(self) -> Planned:
-        """Expire by the shortest policy that there is."""
         out = self.work / f"expiry-{next(self._numbers)}"
         place = self.base, "--state", self.work / "state", "--out", out
         policy = "--keep-last", "1", "--ended-for", "0", "--savepoints", self.work / "savepoints"
@@ -109,7 +108,6 @@ class Chain:
 
 
 def reasons(plan: Planned) -> list[tuple[str, str, str]]:
-    """Return what a plan of ``expire`` says of each checkpoint."""
     lineages = plan.finished.document["expiry"]["lineages"]
     found = (each for lineage in lineages for each in lineage["checkpoints"])
     return [(each["uri"], each["reason"], each["why"]) for each in found]
@@ -120,7 +118,6 @@ def shown(cluster: Cluster) -> set[str]:
 
 
 def checked(cluster: Cluster, roots: set[Path]) -> None:
-    """Prove that Flink restores every one of some checkpoints, its contents compared."""
     assert roots
     for root in sorted(roots):
         cluster.restore_and_check(root)

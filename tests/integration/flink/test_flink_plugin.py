@@ -128,7 +128,6 @@ class Bed:
         return snapshots(self.registry, job)
 
     def echo(self, job: str) -> RegistrySnapshot:
-        """Write a nonce and return the first snapshot that repeats it."""
         return echo(self.registry, job)
 
     def pending(self, job: str) -> set[int]:

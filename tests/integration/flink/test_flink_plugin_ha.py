@@ -72,7 +72,6 @@ def test_the_next_jobmanager_exports_under_another_epoch(
 
 
 def runs(flink: Cluster, job: str) -> bool:
-    """Whether the job runs; the JobManager may not know it yet."""
     try:
         return flink.rest.is_running(job)
     except httpx.HTTPStatusError:

@@ -78,11 +78,9 @@ class Bench:
         return {each: seen.get(each, 0) for each in KEPT}
 
     def written(self, job: str, name: str) -> Path:
-        """Return a file of a job beside its registry snapshots."""
         return self.registry / job / name
 
     def document(self, job: str, name: str) -> dict[str, Any]:
-        """Return such a file, when it is there."""
         path = self.written(job, name)
         return dict(wait_until(name, lambda: path.is_file() and json.loads(path.read_text())))
 
@@ -222,7 +220,6 @@ def test_ignore_finds_the_declarations_of_an_operator_with_a_uid_hash(
 
 
 def keyed_states(checkpoint: Path) -> dict[str, set[str]]:
-    """Return the names of keyed states by operator, without timers."""
     operators = run("inspect", checkpoint).json["contents"]["operators"]
     names = {each["id"]: {state["name"] for state in each["keyed_states"]} for each in operators}
     return {id_: {each for each in of if "timer" not in each} for id_, of in names.items()}

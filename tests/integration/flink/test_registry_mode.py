@@ -132,7 +132,6 @@ def checkpoint_id(folder: Path) -> int:
 
 
 def assert_void(made: Planned, job: str, why: str) -> None:
-    """Nothing may be concluded, and the plan says why."""
     assert made.guard(job) == "registry", str(made.finished)
     assert why in made._job(job)["refused"]["message"]
     assert not {path for path in made.removals if job in path.parts}

@@ -47,7 +47,6 @@ def asking(flink_cluster: Cluster, tmp_path: Path) -> Asking:
 
 
 def a_retained_checkpoint(cluster: Cluster, base: Path) -> Path:
-    """Return the newest checkpoint of a job that was cancelled."""
     job = cluster.submit(base, interval=INTERVAL)
     cluster.wait_for_checkpoints(job, 2)
     cluster.cancel(job, between_checkpoints=True)

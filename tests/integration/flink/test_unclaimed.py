@@ -116,7 +116,6 @@ def left(started_flink_cluster: Cluster, tmp_path_factory: pytest.TempPathFactor
 
 
 def named(done: Finished) -> set[tuple[str, str, str | None]]:
-    """Return kind, operator and state of whatever is unclaimed."""
     return {
         (each["kind"], UIDS[each["operator"]["id"]], each["state"])
         for each in done.document["unclaimed"]

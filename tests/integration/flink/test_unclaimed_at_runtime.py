@@ -70,7 +70,6 @@ class Bench:
         ).running(DRAWERS, workload=Workload(keys=KEYS))
 
     def written(self, policy: str, job: str) -> Path:
-        """Return the folder of a job beside its registry snapshots."""
         return self.work / f"registry-{policy}" / job
 
     def reports(self, policy: str, job: str) -> list[dict[str, Any]]:
@@ -80,7 +79,6 @@ class Bench:
 
 
 def watched(backend: str, **more: str) -> dict[str, str]:
-    """Return the settings of a job with the plugin around a backend."""
     settings = {"state.backend.type": UNCLAIMED, "orphangc.state.backend.type": backend}
     return ONCE | settings | {f"orphangc.{key}": value for key, value in more.items()}
 
@@ -101,8 +99,6 @@ def restart(
 
 
 def read_back(cluster: Cluster, job: str) -> dict[str, int]:
-    """Return what a job found in its state, when it has seen all keys."""
-
     def found() -> dict[str, int] | None:
         seen = cluster.progress(job)
         return seen if seen.get("labels", 0) + seen.get("fresh", 0) >= KEYS else None
@@ -154,7 +150,6 @@ def declared_by_6(left: Path, path: Path) -> Path:
 
 
 def version_1(cluster: Cluster, folder: Path, backend: str) -> Path:
-    """Return the last checkpoint of version 1."""
     config = ONCE | {"state.backend.type": backend}
     arguments = ["--version", "1"]
     job = cluster.submit(folder, interval=ON_REQUEST, config=config, arguments=arguments)

@@ -152,12 +152,10 @@ class Browser:
             )
 
     def accessible_tree(self) -> list[dict[str, Any]]:
-        """Return what a screen reader is told."""
         nodes: list[dict[str, Any]] = self.ask("Accessibility.getFullAXTree")["nodes"]
         return nodes
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Return the answer to one call of the protocol."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session is not None:

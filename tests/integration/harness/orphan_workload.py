@@ -32,13 +32,11 @@ def seen(look: Callable[[], Answer]) -> Answer:
 
 
 def unnamed(base: Path, job: str) -> set[Path]:
-    """Return the files in the job's ``shared`` folder that no ``_metadata`` of the base names."""
     named = named_in_metadata(base)
     return {path for path in shared_files(base / job) if path.name not in named}
 
 
 def unnamed_exclusive(base: Path, job: str) -> set[Path]:
-    """Return the files in the job's ``chk-<n>`` folders that no ``_metadata`` of the base names."""
     named = {*named_in_metadata(base), "_metadata"}
     return {path for path in (base / job).glob("chk-*/*") if path.name not in named}
 
@@ -94,7 +92,6 @@ def crashed(cluster: Cluster, base: Path) -> tuple[str, set[Path], Path]:
 
 
 def restore_all(cluster: Cluster, job_dir: Path) -> None:
-    """Prove that Flink restores from every retained checkpoint of a job that has ended."""
     found = retained(job_dir)
     assert found
     for checkpoint in found:

@@ -16,7 +16,6 @@ WORLDS = 400
 
 @pytest.fixture(scope="module")
 def generated() -> Generated:
-    """Rows of many generated worlds."""
     return drawn(WORLDS)
 
 

@@ -106,7 +106,6 @@ class Bed:
     def started(
         self, name: str, engine: str = "spark", settings: Mapping[str, str] | None = None
     ) -> Iterator[subprocess.Popen]:
-        """Yield a plan that has begun."""
         place = self.folder / f"{name}-conf"
         place.mkdir()
         events = self.folder / f"{name}-events"
@@ -170,7 +169,6 @@ def await_while(child: subprocess.Popen, what: Callable[[], bool]) -> None:
 
 
 def ended(child: subprocess.Popen) -> tuple[int, str]:
-    """Return the exit code of a plan, and what it says on stderr."""
     said = child.communicate(timeout=2 * speed.command())[1]
     print(said)
     return child.returncode, said

@@ -41,7 +41,6 @@ HERE = "robustness/found/test_found_again.py::no_number_is_large"
 
 
 def reported() -> filing.FoundExample:
-    """Return what Hypothesis says of it, as a report of pytest has it."""
     with pytest.raises(AssertionError) as caught:
         no_number_is_large()
     example = filing.example_of(f"tests/{HERE}", "\n".join(caught.value.__notes__))

@@ -61,7 +61,6 @@ SOME = laid_as(
 
 
 def _kept() -> tuple[str, bytes]:
-    """Return the name and the bytes of a generation."""
     state = state_with({})
     state.keep_tombstones(SOME)
     (name,) = state.files.names(f"{state.folder}/tombstones")
@@ -185,7 +184,6 @@ def _rows_of_outcomes() -> bytes:
 
 
 def check_outcome(data: bytes, folder: Path) -> None:
-    """Read an outcome, which is an object or refused."""
     (folder / "outcome.json").write_bytes(data)
     assert isinstance(read_outcome(folder), dict)
 

@@ -50,7 +50,6 @@ SMALL = [file.data for file in golden_files() if len(file.data) < 12_000]
 
 
 def uuids_in(*texts: str | bytes) -> Counter[bytes]:
-    """Return how often each UUID stands in some texts."""
     found: Counter[bytes] = Counter()
     for text in texts:
         raw = b"".join(uuid_lots(text.encode(errors="replace") if isinstance(text, str) else text))
@@ -116,7 +115,6 @@ def check_snapshot(data: bytes, _: Path) -> None:
 
 
 def signed_anew(lines: list[Any]) -> bytes:
-    """Return a snapshot of these lines with a footer that fits them."""
     header, *entries = (json.dumps(line).encode() + b"\n" for line in lines)
     body = b"".join(entries)
     footer = {"type": "footer", "entries": len(entries), "sha256": sha256(body).hexdigest()}

@@ -152,7 +152,6 @@ class Slot:
         return list(ids[-self.kept :])
 
     def stored_at(self, number: int) -> float:
-        """Return when a checkpoint of the current run was stored."""
         return self.run.started + (number - self.run.first + 1) * self.interval
 
     def pass_to(self, at: float) -> None:
@@ -213,7 +212,6 @@ class Slot:
     # --- what a cycle sees
 
     def directories(self, at: float) -> Iterator[RememberedDirectory]:
-        """Yield the job directories that hold checkpoints."""
         found = {
             folder: (ids, self.named.get(folder, ())) for folder, ids in self.left.items() if ids
         }
@@ -294,7 +292,6 @@ class Slot:
 def _with_store_times(
     directory: RememberedDirectory, stored: dict[str, float]
 ) -> RememberedDirectory:
-    """Return a directory whose checkpoints have store times, and bytes of their own."""
     checkpoints = tuple(
         each.model_copy(
             update={

@@ -53,13 +53,11 @@ def as_json_value(reply: Reply) -> dict:
 
 
 def a_day_ago() -> int:
-    """Return the instant in milliseconds since 1970."""
     return round((now() - DAY).timestamp() * 1000)
 
 
 @contextmanager
 def answering(*clusters: dict[str, Reply]) -> Iterator[list[str]]:
-    """Yield the options that ask these clusters."""
     with ExitStack() as stack:
         servers = [stack.enter_context(RestServer(each)) for each in clusters]
         yield [part for server in servers for part in ("--flink-rest", server.url)]
@@ -188,7 +186,6 @@ def test_u3_a_fixed_id_that_was_started_without_state_beside_an_old_checkpoint(f
 
 
 def nothing_completed(job: Job, status: str, restored: tuple[int, Path] | None = None) -> dict:
-    """Return the answer of a cluster whose job has completed no checkpoint."""
     return flink(job, completed=None, status=status, started_ms=a_day_ago(), restored=restored)
 
 

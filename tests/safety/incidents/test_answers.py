@@ -154,7 +154,6 @@ def test_a_loss_is_told_for_every_guard_and_condition(name) -> None:
 
 
 def a_failure(check: Callable[[], object]) -> str | None:
-    """Return why a failure is no loss."""
     with pytest.raises(AssertionError) as caught:
         check()
     return why_no_loss(caught.value, Path(__file__))

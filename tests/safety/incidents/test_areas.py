@@ -23,7 +23,6 @@ EVERYTHING = ("--max-delete-share", "1")
 
 
 def stored(folder: Path, *, age: int = 30) -> Path:
-    """Write a file of an area."""
     return write(folder / str(uuid.uuid4()), b"state", age * DAY)
 
 

@@ -19,7 +19,6 @@ from safety.incidents.hooks import hidden_from_the_listing
 
 
 def refuse_to_unlink(monkeypatch, *names: str) -> None:
-    """Let the storage refuse single keys."""
     unlink = LocalStorage._unlink
 
     def refused(self, wanted):

@@ -18,7 +18,6 @@ from support.rest_server import RestServer
 
 
 def conf(story: Story, name: str, directory: Path | str) -> str:
-    """Write a configuration file of Flink's; return its path."""
     path = story.bed.folder / name / "flink-conf.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"state.checkpoints.dir: file://{directory}\n")
@@ -28,7 +27,6 @@ def conf(story: Story, name: str, directory: Path | str) -> str:
 def with_discovery(
     story: Story, *files: str, namespaces: tuple[str, ...] = (), **settings: Any
 ) -> Configured:
-    """Return the configuration of the story's storage root, and of what is discovered."""
     discovery = {
         "files": files,
         "namespaces": namespaces,
@@ -109,7 +107,6 @@ def test_a_templated_path_that_is_corrected_blocks_its_earlier_place(story) -> N
 
 
 def acknowledge(configured: Configured) -> None:
-    """Say of all parts that cannot be read that their files are gone."""
     for part in run("discover", "--config", configured.path).json["not_understood"]:
         words = ("world", "acknowledge", "--config", configured.path, "discovery_unclear")
         assert run(*words, part["what"]).code == 0

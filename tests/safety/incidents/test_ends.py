@@ -36,7 +36,6 @@ def a_job(bed: Bed, job_id: str) -> Job:
 
 
 def swept_twice(bed: Bed, *options: object) -> None:
-    """Lay tombstones and delete, whatever refuses."""
     for _ in range(2):
         bed.sweep(bed.plan(*options, *EVERYTHING), "--delete")
 

@@ -46,7 +46,6 @@ class TwoJobs:
         self.old, self.new = (Job(i, self.bed.root / i) for i in (distinct(0), distinct(1)))
 
     def checkpoint(self, job: Job, number: int, age: timedelta) -> Path:
-        """Write a retained checkpoint with a file of its own; return its ``_metadata``."""
         name = f"{number:08x}-0000-4000-8000-{int(job.id[:8], 16):012x}"
         file = job.shared(name, age=age)
         properties = checkpoint_properties()
@@ -54,7 +53,6 @@ class TwoJobs:
         return job.folder / f"chk-{number}" / "_metadata"
 
     def hourly(self, job: Job, *numbers: int) -> None:
-        """Write retained checkpoints, the last one an hour ago."""
         for hours, number in enumerate(reversed(numbers), 1):
             self.checkpoint(job, number, hours * HOUR)
 
@@ -110,7 +108,6 @@ class TwoJobs:
         self.server.routes.update(configured({**options, **more}))
 
     def looks(self) -> None:
-        """Let a cycle see what the cluster shows."""
         place = (self.bed.root, "--state", self.bed.state, "--closed-world")
         ran = run("plan", *place, "--flink-rest", self.server.url, *self.extra)
         assert ran.code == 0, ran.err
@@ -210,7 +207,6 @@ def test_r40_without_a_policy_not_even_what_flink_was_to_delete_goes(jobs) -> No
 
 
 def a_failed_job(jobs: TwoJobs) -> list[Path]:
-    """Let the younger job have failed, and return the files that its only checkpoint names."""
     files = [jobs.new.shared(age=days * DAY) for days in (9, 20)]
     properties = checkpoint_properties(NEVER_RETAINED)
     jobs.new.checkpoint(7, *files, age=9 * DAY, properties=properties)

@@ -55,7 +55,6 @@ def cycles(story: Story, *options: object, times: int = 2) -> tuple[Planned, Ran
 
 
 def acknowledged(story: Story, condition: str, what: object) -> Ran:
-    """Acknowledge one fact."""
     state = ("--state", story.bed.state)
     return run("world", "acknowledge", story.bed.root, condition, what, *state)
 
@@ -390,7 +389,6 @@ def test_a_job_that_ha_metadata_forgets_unread_keeps_its_files(story, kubernetes
 
 
 def exporting(other: Job, folder: Path, *entries: Path) -> Exporter:
-    """Return a job's exporter, which has written one snapshot."""
     snapshot = a_snapshot_of(
         other, entries=tuple(RegistryEntry(f"file:{e}", EntryKind.FILE, 1, 1, 1) for e in entries)
     )

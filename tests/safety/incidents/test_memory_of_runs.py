@@ -66,7 +66,6 @@ def fleet(tmp_path) -> Fleet:
 
 
 def _hidden(path: Path, fleet: Fleet) -> None:
-    """Move a checkpoint out of sight."""
     shutil.move(path.parent, fleet.bed.folder / f"hidden-{path.parent.name}")
 
 

@@ -123,7 +123,6 @@ def test_risingwave_16260_every_kind_of_pin_keeps_by_itself(story) -> None:
 
 
 def snapshot(story: Story, *names: str, epoch: str = "one", sequence: int = 1) -> bytes:
-    """Return a snapshot of the JobManager's own registry."""
     taken_at = now() - timedelta(seconds=100 - sequence)
     snapshot = a_snapshot_of(story.job, 7, 8, jm_epoch=epoch, sequence=sequence, taken_at=taken_at)
     named = [RegistryEntry(f"shared/{name}", EntryKind.FILE, None, None, None) for name in names]

@@ -14,7 +14,6 @@ from safety.model_checking.world import World
 
 
 def steps(world: World, conduct: Conduct) -> Steps:
-    """Yield everything that the collectors may do next."""
     for index, collector in enumerate(world.collectors):
         if collector.phase == OVER:
             continue

@@ -19,7 +19,6 @@ class Explored:
     trace: tuple[str, ...] = ()  # labels of the shortest way to a wrong state
 
     def __str__(self) -> str:
-        """Return the figures, for people."""
         found = "no loss" if self.wrong is None else f"loss after {len(self.trace)} steps"
         return (
             f"{self.states:>9,} states {self.transitions:>10,} transitions  depth {self.depth:>3}"
@@ -27,7 +26,6 @@ class Explored:
         )
 
     def story(self) -> str:
-        """Return the way to the wrong state, one numbered step a line."""
         lines = [f"{number:3}. {label}" for number, label in enumerate(self.trace, 1)]
         return "\n".join([*lines, f"  => {self.wrong}"])
 
@@ -90,7 +88,6 @@ def explore(  # noqa: C901 - one loop, kept in one piece for its speed
 def reachable(
     starts: Iterable[StateT], steps: Callable[[StateT], Iterable[tuple[str, StateT]]]
 ) -> Iterator[StateT]:
-    """Yield every reachable state once."""
     level = list(dict.fromkeys(starts))
     known = set(level)
     while level:

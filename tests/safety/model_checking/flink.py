@@ -81,7 +81,6 @@ def fresh_job(scope: Scope) -> Job:
 
 
 def steps(world: World, scope: Scope) -> Steps:
-    """Yield everything that Flink may do next."""
     for index, job in enumerate(world.jobs):
         if job.is_running:
             yield from _of_job(world, index, job, scope)
@@ -438,7 +437,6 @@ def _reset(world: World, index: int, job: Job) -> World:
 
 
 def _restart_tasks(world: World, index: int, scope: Scope) -> World:
-    """Let all tasks continue from the newest retained checkpoint."""
     job = world.jobs[index]
     place = job.store[-1].place
     world = world.with_job(index, flights=(), restored=place, late=())

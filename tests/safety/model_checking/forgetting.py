@@ -42,7 +42,6 @@ class Saved(NamedTuple):
 
     @property
     def uri(self) -> str:
-        """Return its folder, which is named after its job."""
         return f"{ROOT}/savepoint-{self.job[:6]}-{self.at:012x}"
 
 
@@ -68,7 +67,6 @@ class State(NamedTuple):
 
 
 def explored(*, remembers: bool = True) -> Explored:
-    """Return what every way leads to, with or without the memory."""
     return explore([State()], lambda state: _steps(state, remembers=remembers), lambda s: s.lost)
 
 
@@ -87,7 +85,6 @@ def _steps(state: State, *, remembers: bool) -> Iterator[tuple[str, State]]:
 
 
 def _ends(state: State) -> Iterator[tuple[str, State]]:
-    """Yield what a running job may do."""
     run = state.run
     assert run is not None
     others = tuple(e for e in state.stored if (e.job, e.at >= run.began) != (run.job, True))
@@ -109,7 +106,6 @@ def _ends(state: State) -> Iterator[tuple[str, State]]:
 
 
 def _starts(state: State) -> Iterator[tuple[str, State]]:
-    """Yield the ways in which a job starts anew."""
     if state.runs > 1:
         return
     after = state._replace(runs=state.runs + 1)

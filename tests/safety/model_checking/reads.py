@@ -31,7 +31,6 @@ def _now(world: World, index: int, conduct: Conduct) -> Steps:
 
 
 def asked(world: World, conduct: Conduct, *, is_new: bool) -> tuple[Rest | None, ...]:
-    """Return what REST says of each job that is asked for."""
     return tuple(
         None
         if number not in conduct.asked or not (job.is_running or job.latest >= 0)

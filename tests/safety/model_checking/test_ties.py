@@ -192,7 +192,6 @@ def test_the_evidence_is_what_the_real_mark_makes_of_the_same_observation(
 
 
 def lost_by(scenario: Scenario) -> set[frozenset[object]]:
-    """Return every set of files that a collector may delete."""
     return {world.lost for world in reachable([scenario.first()], scenario.steps)}
 
 

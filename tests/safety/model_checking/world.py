@@ -116,8 +116,6 @@ class Job(NamedTuple):
 
 
 class World(NamedTuple):
-    """Everything."""
-
     jobs: tuple[Job, ...]
     files: tuple[tuple[File, int], ...] = ()
     roots: tuple[Root, ...] = ()
@@ -143,7 +141,6 @@ class World(NamedTuple):
 
 
 def instants(world: World) -> Iterator[int]:
-    """Yield every instant that somebody may compare with another."""
     for _, at in world.files:
         yield at
     for root in world.roots:

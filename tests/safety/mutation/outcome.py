@@ -107,7 +107,6 @@ def statuses(work: Path) -> Mapping[str, str]:
 
 
 def survivors(work: Path, found: Mapping[str, str]) -> Iterator[tuple[str, Change]]:
-    """Yield name and change of every mutant that nothing has killed."""
     for name, status in found.items():
         if status not in KILLED:
             yield name, change_of(name, mutmut(work, "show", name))
@@ -145,7 +144,6 @@ def equivalents(file: Path = EQUIVALENTS) -> Sequence[Equivalent]:
 def unexplained(
     found: Iterable[tuple[str, Change]], known: Iterable[Equivalent]
 ) -> list[tuple[str, Change]]:
-    """Return the survivors that nobody has argued to be no different."""
     argued = {each.change for each in known}
     return [(name, change) for name, change in found if change not in argued]
 

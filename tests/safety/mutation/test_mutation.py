@@ -43,7 +43,6 @@ def functions(path: Path, module: str) -> Iterator[tuple[str, str]]:
 
 
 def all_functions() -> dict[str, str]:
-    """Return the text of every function that may be mutated, by its name."""
     found: dict[str, str] = {}
     for path in (path for name in ("*", *BEYOND) for path in files(name)):
         parts = path.relative_to(PROJECT / "gc").with_suffix("").parts

@@ -205,7 +205,6 @@ class Site:
     when_opened: Callable[[], None] | None = None
 
     def journal_names(self, key: str) -> bool:
-        """Return whether a journal tells that a key is about to be deleted (R23)."""
         told = f'"key": {json.dumps(key)}'.encode()
         return any(
             told in data
@@ -214,7 +213,6 @@ class Site:
         )
 
     def holder(self) -> str:
-        """Return the token of the process that holds the lock, "" if none does."""
         locks = sorted(name for name in self.state if "/lock/" in name and name.endswith(".json"))
         return str(json.loads(self.state[locks[-1]][0]).get("token", "")) if locks else ""
 

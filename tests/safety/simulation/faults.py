@@ -77,7 +77,6 @@ class Tally:
     done: Counter[str] = field(default_factory=Counter)  # everything else by its name
 
     def told(self) -> str:
-        """Return the figures as a sentence."""
         names = ("examples", "plans", "sweeps", "runs", "deletions", "tombstones", "crashes",
                  "take-overs", "brought back", "checkpoints", "liveness checked",
                  "liveness excused")  # fmt: skip
@@ -99,7 +98,6 @@ class Script:
 
     @classmethod
     def of(cls, steps: Sequence[tuple[int, Action]] = ()) -> Script:
-        """Return a script to be used once."""
         return cls(list(steps))
 
     def next(self, kind: str) -> Fault | None:

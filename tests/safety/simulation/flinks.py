@@ -89,7 +89,6 @@ class Flinks:
         return {file for root in self.existing() for file in root.files}
 
     def check(self) -> None:
-        """Make sure that no root names what a collector has deleted."""
         for root in self.existing():
             lost = sorted(root.files & self.cloud.collected.keys())
             if lost:
@@ -103,11 +102,9 @@ class Flinks:
         return job
 
     def owner(self, root: Root) -> Job:
-        """Return the job whose checkpoint a root is."""
         return next(job for job in self.jobs if root.home == job.directory)
 
     def claimed(self, job: Job) -> bool:
-        """Return whether another job took over what a job left."""
         heirs = (each for each in self.jobs if each.source and each.mode != "NO_CLAIM")
         return any(heir.source and self.owner(heir.source) is job for heir in heirs)
 
@@ -232,7 +229,6 @@ class Job:
                 return
 
     def complete(self) -> None:
-        """Complete the oldest checkpoint that is uploaded."""
         for number, one in self.pending.items():
             if not one.left:
                 self._acknowledge(number, one)
@@ -349,7 +345,6 @@ class Job:
             self.flinks.cloud.drop(self.chores.pop(0))
 
     def tidy(self) -> None:
-        """Do all deletions that are due."""
         while self.chores:
             self.chore()
 
@@ -370,7 +365,6 @@ class Job:
     # --- lives
 
     def kill_taskmanager(self) -> None:
-        """Restart from the newest checkpoint; the JobManager lives on."""
         newest = self._newest()
         self.pending, self.notices = {}, []
         if newest is not None:
@@ -414,7 +408,6 @@ class Job:
         return self.source if is_there else None
 
     def continue_from(self, root: Root, *, is_first: bool = False) -> None:
-        """Restore the state of a checkpoint."""
         self.pending, self.notices = {}, []
         self.tables, self.restored = sorted(root.tables), root
         self.next_table = max(self.next_table, *root.tables, 0) + 1

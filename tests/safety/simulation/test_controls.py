@@ -304,7 +304,6 @@ class Kept(Small):
 
     @initialize()
     def begin(self) -> None:
-        """Write savepoints beside checkpoints."""
         self.set_up(0)
         self.flinks.start("ck", "s3://b/")
         self._go_on(Job.round, Job.savepoint, Job.round)
@@ -442,7 +441,6 @@ CONTROLS = [
 
 
 def searched(machine: type[RuleBasedStateMachine], examples: int) -> None:
-    """Run a machine for a few examples, always the same."""
     run_state_machine_as_test(
         machine,
         settings=settings(

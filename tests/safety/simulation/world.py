@@ -92,7 +92,6 @@ class World:
             STEPS[name](running[number % len(running)])
 
     def _go_on(self, *named: Callable[[Job], None]) -> None:
-        """Let all running jobs do the same."""
         for step in named:
             for job in self.flinks.jobs:
                 if job.is_running:
@@ -130,14 +129,12 @@ class World:
     # --- collecting
 
     def make_plan(self, script: Happenings) -> None:
-        """Make a plan, and keep it."""
         self.tally.done["plans"] += 1
         saved = self.run_one(script, lambda collector: collector.plan())
         if saved is not None:
             self.plans = [*self.plans[-3:], saved]
 
     def sweep_plan(self, which: int, script: Happenings, *, is_deleting: bool = True) -> None:
-        """Carry out a plan."""
         if not self.plans:
             return
         self.tally.done["sweeps"] += 1
@@ -244,7 +241,6 @@ class World:
             check_liveness(self)
 
     def good_run(self, verb: Callable[[Collector], Any]) -> Any:
-        """Return what one process returns that meets with no fault."""
         process = Process(f"good{self.runs}", Script.of(), self.tally, lambda: self._pass(0.05))
         self.runs += 1
         collector = Collector(self.site, process, self._on_delete)

@@ -78,7 +78,6 @@ class Bucket:
         return uri.removeprefix(f"{self.uri}/")
 
     def rows(self, prefix: str) -> Iterator[tuple[str, int, int]]:
-        """Yield key, time in nanoseconds and size of each object."""
         pages = self._server.get_paginator("list_objects_v2")
         for page in pages.paginate(Bucket=self.name, Prefix=prefix):
             for each in page.get("Contents", ()):
@@ -103,13 +102,11 @@ class Bucket:
         return self.read(key) is not None
 
     def named(self) -> set[str]:
-        """Return every UUID in the bytes of any ``_metadata``."""
         keys = [key for key in self.keys("") if key.endswith("/_metadata")]
         texts = ((self.read(key) or b"").decode("latin-1") for key in keys)
         return {hit for text in texts for hit in UUID.findall(text)}
 
     def retained(self, directory: str) -> list[str]:
-        """Return the URIs of the checkpoints of a job's directory, oldest first."""
         pattern = re.compile(re.escape(directory) + r"/chk-([0-9]+)/_metadata")
         hits = filter(None, map(pattern.fullmatch, self.keys(f"{directory}/")))
         numbers = sorted(int(hit[1]) for hit in hits)
@@ -123,7 +120,6 @@ class Bucket:
         return {f"{self.uri}/{key}" for key in named - self.keys("")}
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a checkpoint's ``_metadata``, and then the rest of its folder."""
         for key in (f"{folder}/_metadata", *self.keys(f"{folder}/")):
             self._server.delete_object(Bucket=self.name, Key=key)
 
@@ -136,13 +132,11 @@ class Prefix:
     prefix: str  # what its keys begin with
 
     def metadata(self) -> Iterator[tuple[str, int, int]]:
-        """Yield URI, time and size of every ``_metadata`` that is there now."""
         for key, stored, size in self.bucket.rows(self.prefix):
             if key.endswith("/_metadata"):
                 yield f"{self.bucket.uri}/{key}", stored, size
 
     def uuids_in(self, uri: str) -> list[str] | None:
-        """Return the UUIDs in the bytes of an object, ``None`` if it went away."""
         data = self.bucket.read(self.bucket.key(uri))
         return None if data is None else sorted(set(UUID.findall(data.decode("latin-1"))))
 
@@ -181,7 +175,6 @@ class _Witness(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def note(self, at: int, uris: Iterable[str]) -> None:
-        """Write down what is gone."""
         with self._lock, self._out.open("a") as stream:
             stream.writelines(f"{at}\t{each}\n" for each in uris)
 
@@ -226,7 +219,6 @@ class _PassingOn(BaseHTTPRequestHandler):
         raise ConnectionError(f"{self.server.upstream} does not answer")
 
     def finish(self) -> None:
-        """Close both connections."""
         super().finish()
         if self._upstream is not None:
             self._upstream.close()

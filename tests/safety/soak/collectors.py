@@ -91,7 +91,6 @@ class Collectors:
                 thread.join(2 * speed.scaled(_SECONDS))
 
     def wait_for(self, cycles: int, seconds: float) -> None:
-        """Wait until so many more cycles are over, but not for ever."""
         end, goal = time.monotonic() + seconds, self.told.cycles + cycles
         while self.told.cycles < goal and time.monotonic() < end:
             time.sleep(0.1)

@@ -27,7 +27,6 @@ class Layout:
     parts: tuple[Path, ...] = PARTS  # sources that it uses
 
     def settings(self, root: str, concurrent: int) -> dict[str, str]:
-        """Return the settings of jobs."""
         log = {_LOG: root} if self.has_log else {}
         return {**self.config, **log, **(FOUR_AT_ONCE if concurrent > 1 else {})}
 

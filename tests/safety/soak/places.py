@@ -96,7 +96,6 @@ class Places:
         return {metadata.parent for tree in trees for metadata in tree.rglob("_metadata")}
 
     def gone_from(self, checkpoint: Place) -> set[str]:
-        """Return the files that a checkpoint names by path and that are not there."""
         return {str(path) for path in gone_from(Path(checkpoint))}
 
     def exists(self, path: str) -> bool:
@@ -151,7 +150,6 @@ class Places:
 
 
 def is_unnamed(name: str, known: set[str]) -> bool:
-    """Return whether a file is called by a UUID that is not known."""
     hit = UUID.search(name)
     return hit is not None and hit[0] not in known
 

@@ -67,7 +67,6 @@ def _uuids_in(tree: Path | Prefix, path: str) -> list[str] | None:
 
 
 def metadata(tree: Path | Prefix) -> Iterator[_Version]:
-    """Yield every ``_metadata`` that is there now."""
     if isinstance(tree, Prefix):
         yield from tree.metadata()
         return
@@ -137,7 +136,6 @@ def judge(checkpoints: Path, removals: Path, folders: str = FLAT) -> Verdict:
 
 
 def _spans(checkpoints: Path) -> dict[_Version, tuple[list[str], int]]:
-    """Return what each checkpoint named, and by when it was gone."""
     spans: dict[_Version, tuple[list[str], int]] = {}
     for what, path, written, size, *rest in lines_of(checkpoints):
         version = path, written, size
@@ -149,7 +147,6 @@ def _spans(checkpoints: Path) -> dict[_Version, tuple[list[str], int]]:
 
 
 def removed_files(removals: Path) -> list[tuple[int, str]]:
-    """Return when which file was removed by a program under watch."""
     if not removals.is_file():
         return []
     pairs = (line.split("\t", 1) for line in removals.read_text().splitlines())
@@ -157,6 +154,5 @@ def removed_files(removals: Path) -> list[tuple[int, str]]:
 
 
 def lines_of(file: Path) -> Iterator[Any]:
-    """Yield the values of a file of JSON lines that are written to their end."""
     with file.open() as lines:
         yield from (json.loads(line) for line in lines if line.endswith("\n"))

@@ -89,7 +89,6 @@ class Story:
         return newest
 
     def stall(self) -> None:
-        """Hold back acknowledgements for a moment."""
         self.cluster.hold()
         time.sleep(self.chance.uniform(*_HOLD_SECONDS))
         self.cluster.release()
@@ -253,7 +252,6 @@ class Story:
         line.job, line.parallelism = fresh.job, fresh.parallelism
 
     def _reason(self, job: str) -> str:
-        """Return what Flink says of a job that does not come back."""
         try:
             return self.cluster.rest.root_exception(job)
         except httpx.HTTPError as err:
@@ -289,7 +287,6 @@ class Story:
         self.deeds.pruned += 1
 
     def _count(self, job: str) -> int:
-        """Return how many checkpoints a job has completed, by Flink's count."""
         for _ in range(20):
             try:
                 return int(self.cluster.checkpoints(job)["counts"]["completed"])

@@ -74,7 +74,6 @@ class Scene:
         return metadata
 
     def subsume(self, metadata: Path) -> None:
-        """Remove a checkpoint's metadata, and wait until that was seen."""
         metadata.unlink()
         gone = f'["gone", "{metadata}"'
         wait_until("a look", lambda: gone in self.seen())

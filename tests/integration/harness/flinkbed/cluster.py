@@ -311,7 +311,6 @@ class Cluster:
         self._wait("the job to end", lambda: self.rest.job_state(job_id) in ENDED)
 
     def _end_jobs(self, job_ids: Iterable[str]) -> None:
-        """Cancel jobs, some of which may be about to end by themselves."""
         for job_id in job_ids:
             try:
                 self.cancel(job_id)
@@ -444,7 +443,6 @@ class Cluster:
         self.start_taskmanager()
 
     def release(self) -> None:
-        """Let held subtasks acknowledge."""
         for path in [self._control / "hold", *self._control.glob("held-*")]:
             path.unlink(missing_ok=True)
 
@@ -515,11 +513,9 @@ class Cluster:
         return self._control
 
     def jobmanager_log(self) -> str:
-        """Return what the running JobManager has logged."""
         return self._jobmanager.log()
 
     def taskmanager_log(self) -> str:
-        """Return what the running TaskManager has logged."""
         return self._taskmanager.log()
 
     def _error(self, message: str) -> FlinkbedError:

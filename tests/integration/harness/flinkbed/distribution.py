@@ -121,7 +121,6 @@ def _download(version: str, folder: Path) -> Path:
 
 
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield the files of a wheel or of a source archive."""
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as wheel:
             for name in wheel.namelist():

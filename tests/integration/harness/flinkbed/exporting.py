@@ -90,7 +90,6 @@ class ExportingCluster:
         return file.read_text() if file.is_file() else ""
 
     def unnamed(self, job: str) -> set[Path]:
-        """Return the files in the job's ``shared`` folder that no ``_metadata`` names."""
         named = named_in_metadata(self.base)
         return {path for path in shared_files(self.base / job) if uuid_of(path) not in named}
 

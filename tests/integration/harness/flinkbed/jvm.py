@@ -72,7 +72,6 @@ class Jvm:
         arguments: list[str],
         is_flink: bool = True,
     ) -> None:
-        """Start the class's main method with options of Java, and arguments of its own."""
         if self.running:
             raise FlinkbedError(f"the {self.role} runs already")
         self._starts += 1
@@ -111,7 +110,6 @@ class Jvm:
             self._process = None
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM and return at once."""
         if self._process is not None:
             self._process.terminate()
 

@@ -16,7 +16,6 @@ UNCLAIMED = "orphangc.flink.UnclaimedStateFactory"
 
 
 def plugin_jar(version: str) -> Path:
-    """Return the plugin built against this version."""
     digest = hashlib.sha256((PLUGIN / "build.py").read_bytes())
     for source in sorted((PLUGIN / "src").rglob("*.java")):
         digest.update(source.read_bytes())
@@ -34,7 +33,6 @@ def build_plugin(version: str, folder: Path) -> Path:
 
 
 def run_probe(version: str, probe: Path, *arguments: object) -> str:
-    """Return what a probe of the plugin's classes prints."""
     jar = compiled(version, probe, *sorted((PLUGIN / "src").rglob("*.java")))
     path = os.pathsep.join(map(str, [jar, *jars(version)]))
     command = [java_tool("java"), "-cp", path, f"orphangc.flink.{probe.stem}"]

@@ -47,7 +47,6 @@ Answers = dict[str, Any]
 
 
 def assigned(version: str, folders: Iterable[Path]) -> list[Answers]:
-    """Return what this release assigns, checkpoint by checkpoint."""
     classpath = os.pathsep.join(map(str, [compiled(version, SOURCE), *jars(version)]))
     command = [java_tool("java"), "-XX:TieredStopAtLevel=1", "-cp", classpath, SOURCE.stem]
     told = "".join(f"{folder}\n" for folder in folders)
@@ -57,7 +56,6 @@ def assigned(version: str, folders: Iterable[Path]) -> list[Answers]:
 
 
 def kept_answers(version: str) -> dict[str, Answers]:
-    """Return what this release assigned, by checkpoint."""
     return json.loads(gzip.decompress((ANSWERS / f"{version}.json.gz").read_bytes()))
 
 

@@ -23,7 +23,6 @@ class Rest:
         self._client.close()
 
     def get(self, path: str) -> Any:
-        """Return the answer; an error status is an error."""
         return self._client.get(path).raise_for_status().json()
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
@@ -53,20 +52,17 @@ class Rest:
         return job["state"] == "RUNNING" and tasks == {"RUNNING"}
 
     def root_exception(self, job_id: str) -> str:
-        """Return what made the job fail, newest first, or an empty text."""
         answer = self.get(f"/jobs/{job_id}/exceptions")
         entries = answer.get("exceptionHistory", {}).get("entries", [])
         texts = [entry["stacktrace"] for entry in entries] or [answer.get("root-exception") or ""]
         return without_frames("\n".join(texts))
 
     def accumulators(self, job_id: str) -> dict[str, int]:
-        """Return the job's own numbers, summed over its subtasks."""
         answer = self.get(f"/jobs/{job_id}/accumulators")["user-task-accumulators"]
         return {entry["name"]: int(entry["value"]) for entry in answer}
 
 
 def reason(answer: httpx.Response) -> str:
-    """Return the reason of a refusal without the frames of its stack trace."""
     try:
         text = "\n".join(answer.json()["errors"])
     except (ValueError, KeyError):

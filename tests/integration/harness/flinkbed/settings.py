@@ -125,7 +125,6 @@ def spelled(settings: Mapping[str, str], version: str) -> dict[str, str]:
 
 
 def cluster_settings(rest_port: int, rpc_port: int, tmp: Path, slots: int) -> dict[str, str]:
-    """Return the settings of both processes, by their Flink 2.x names."""
     return {
         **LOOPBACK,
         **MEMORY,
@@ -159,7 +158,6 @@ def job_settings(checkpoint_dir: str, interval: str) -> dict[str, str]:
 
 
 def write_configuration(folder: Path, version: str, settings: Mapping[str, str]) -> None:
-    """Write Flink's configuration folder."""
     folder.mkdir(parents=True, exist_ok=True)
     name = "config.yaml" if as_numbers(version) >= (2,) else "flink-conf.yaml"
     lines = [f"{key}: {value}\n" for key, value in spelled(settings, version).items()]

@@ -22,7 +22,6 @@ def snapshots(registry: Path, job: str) -> list[RegistrySnapshot]:
 
 
 def entries(registry: Path, snapshot: RegistrySnapshot) -> tuple[RegistryEntry, ...]:
-    """Return the entries of one of the newest snapshots."""
     name = f"snapshot-*-{snapshot.jm_epoch}-*{snapshot.sequence}.jsonl*"
     files = (registry / snapshot.job_id / "snapshots").glob(name)
     (data,) = (each for each in map(Path.read_bytes, files) if read_snapshot(each) == snapshot)
@@ -30,7 +29,6 @@ def entries(registry: Path, snapshot: RegistrySnapshot) -> tuple[RegistryEntry, 
 
 
 def echo(registry: Path, job: str) -> RegistrySnapshot:
-    """Write a nonce and return the first snapshot that repeats it."""
     nonce = str(uuid.uuid4())
     (registry / job).mkdir(parents=True, exist_ok=True)
     (registry / job / "nonce").write_text(nonce)

@@ -19,7 +19,6 @@ def entries(folder: str | Path) -> list[str]:
 
 
 def uuids_in(path: str) -> list[str] | None:
-    """Return the UUIDs in a file's bytes, ``None`` if it went away."""
     try:
         return sorted(set(UUID.findall(Path(path).read_bytes().decode("latin-1"))))
     except FileNotFoundError:
@@ -36,13 +35,11 @@ def gone_from(checkpoint: Path) -> set[Path]:
 
 
 def retained(job_dir: Path) -> list[Path]:
-    """Return the ``chk-N`` folders that hold a ``_metadata``, oldest first."""
     found = [metadata.parent for metadata in job_dir.glob("chk-*/_metadata")]
     return sorted(found, key=lambda folder: int(folder.name.removeprefix("chk-")))
 
 
 def named_in_metadata(tree: Path) -> set[str]:
-    """Return every UUID that stands in the raw bytes of any ``_metadata`` under the tree."""
     texts = (path.read_bytes().decode("latin-1") for path in tree.rglob("_metadata"))
     return {hit for text in texts for hit in UUID.findall(text)}
 

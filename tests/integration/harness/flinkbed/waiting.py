@@ -22,7 +22,6 @@ class ResourceMissingError(FlinkbedError):
 
 
 def without_frames(text: str) -> str:
-    """Return a text without the frames of its stack traces."""
     return "\n".join(line for line in text.splitlines() if not line.startswith(("\tat ", "\t... ")))
 
 

@@ -105,7 +105,6 @@ class Generated:
         return replace(bounds, is_report_only=bounds.is_report_only or is_closed)
 
     def rule(self) -> Iterator[Fate]:
-        """Yield what ``decide`` says of each object."""
         for stored in self.objects:
             folder, _, name = stored.key.rpartition("/")
             place = place_of_folder(folder, ROOT.name)
@@ -122,7 +121,6 @@ class Generated:
             yield Fate(*facts, job_id, verdict.action.value, verdict.reason.value)
 
     def columns(self) -> Iterator[Fate]:
-        """Yield what the kernel says of each object, all at once."""
         columns = Recogniser(ROOT.name).columns(listed(self.objects))
         since_us, has = laid_as(self.tombstones.values()).look_up(columns)
         of_kind = [
@@ -147,7 +145,6 @@ class Generated:
 
 
 def fates_of(rows: pa.RecordBatch | pa.Table) -> Iterator[Fate]:
-    """Yield the fates that rows of ``VERDICT_SCHEMA`` tell."""
     for row in rows.to_pylist():
         yield Fate(**{name: row[name] for name in Fate._fields})
 

@@ -116,7 +116,6 @@ def _talking(own: Mapping[str, str]) -> Iterator[Runner]:
 
 @contextmanager
 def _connect_server(folder: Path) -> Iterator[str]:
-    """Yield the address of a Spark Connect server on loopback."""
     port = free_port()
     (folder / "server").mkdir()
     (folder / "client").mkdir()

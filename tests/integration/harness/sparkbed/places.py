@@ -82,7 +82,6 @@ def _lasting(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def fixture(name: str, folder: Path) -> Place:
-    """Return a storage that real Flink left."""
     return Place(name, tuple(plan_options(unpack(name, folder), "tree")))
 
 

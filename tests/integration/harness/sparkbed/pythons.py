@@ -48,7 +48,6 @@ def bare_python(folder: Path) -> Path:
 
 
 def package_zip(folder: Path) -> Path:
-    """Return the package as a zip for ``--py-files``."""
     path = folder / "orphangc.zip"
     write_package(path)
     return path

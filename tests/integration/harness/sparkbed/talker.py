@@ -13,7 +13,6 @@ from orphangc.app.cli import main
 
 
 def carry_out(arguments: list[str]) -> dict[str, object]:
-    """Return what a command did."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     sys.argv = ["orphangc", *arguments]
     try:

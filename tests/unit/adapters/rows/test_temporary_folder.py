@@ -19,7 +19,6 @@ def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def aged(path: Path, seconds: float) -> Path:
-    """Let a folder not have changed for so long."""
     then = path.stat().st_mtime - seconds
     os.utime(path, (then, then))
     return path

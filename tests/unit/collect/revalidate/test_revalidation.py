@@ -122,7 +122,6 @@ class Scene:
 
     @property
     def precondition(self) -> Precondition:
-        """Return what must not change."""
         stable = canonical(str(self.job.folder / "chk-8"))
         return Precondition(
             job_id=self.job.id,
@@ -134,7 +133,6 @@ class Scene:
         )
 
     def names(self, *paths: Path) -> list[bool]:
-        """Return which files a root names now."""
         rows = due_rows([str(path.relative_to(self.root)) for path in paths])
         return self.revalidation.check().names(rows).tolist()
 
@@ -317,7 +315,6 @@ def test_a_remembered_place_that_is_gone_from_the_beginning_stops_nothing(
 
 
 def also_searched(scene: Scene, folder: Path, kind: str) -> Storage:
-    """Let what looks again search another storage as well, and return it."""
     elsewhere = Bed(folder / "other")
     elsewhere.job(2).checkpoint(3)
     storage = open_storage(str(elsewhere.root))
@@ -327,7 +324,6 @@ def also_searched(scene: Scene, folder: Path, kind: str) -> Storage:
 
 
 def out_of_reach(monkeypatch: pytest.MonkeyPatch, storage: Storage) -> None:
-    """Let a storage answer no more."""
     collect = CheckpointReader.collect
 
     def fails(self, asked):

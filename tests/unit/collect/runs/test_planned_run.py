@@ -183,7 +183,6 @@ def removes(run: Run) -> None:
 
 
 def ended(run: Run) -> SweepResult:
-    """Carry a run out that a signal ends; return its result."""
     with pytest.raises(SystemExit) as raised:
         run.carry_out()
     assert raised.value.code == 143

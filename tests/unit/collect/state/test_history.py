@@ -80,7 +80,6 @@ def test_only_as_many_records_are_read_as_are_asked_for(state, monkeypatch) -> N
 
 
 def a_look(hour: int) -> RememberedUsageCheck:
-    """Return a yes of some hour."""
     at = T0 + timedelta(hours=hour)
     return RememberedUsageCheck(
         value=True, why="because", at=at, since=at, since_checkpoint_id=hour

@@ -273,7 +273,6 @@ class Schedule:
     running: set[int] = field(default_factory=set)
 
     def step(self) -> None:
-        """Wait until it is this thread's turn."""
         event = threading.Event()
         with self.arrived:
             self.waiting[threading.get_ident()] = event

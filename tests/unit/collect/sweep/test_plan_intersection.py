@@ -94,13 +94,10 @@ def a_tombstone(key: str) -> Tombstone:
 
 @dataclass
 class Stored:
-    """The keys that are stored, for a HEAD request."""
-
     keys: set[str]
     asked: int = 0
 
     def stat(self, keys: list[str]) -> list[object | None]:
-        """Return something for each key that is there."""
         self.asked += len(keys)
         return [object() if key in self.keys else None for key in keys]
 

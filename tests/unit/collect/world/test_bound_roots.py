@@ -35,7 +35,6 @@ def test_every_bound_root_is_found_and_nothing_else(files) -> None:
 
 
 def planned(files, root) -> RootState:
-    """Return the state of a storage root that was planned and never swept."""
     state = RootState(files, root)
     memory = WorldMemory(
         root=str(root), states=("a",), written_at=datetime(2026, 11, 2, tzinfo=UTC)

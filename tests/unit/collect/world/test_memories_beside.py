@@ -39,7 +39,6 @@ def directory(uri: str) -> RememberedDirectory:
 
 
 def remembering(files, root: Location, **facts: object) -> RootState:
-    """Return the state of a storage root whose cycle saw some facts."""
     state = RootState(files, root)
     memory = WorldMemory(root=str(root), states=(str(root),), written_at=AT, **facts)
     write_memory(state, memory, read_memory(state), "0" * 16)

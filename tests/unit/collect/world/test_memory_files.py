@@ -33,7 +33,6 @@ def a_state() -> RootState:
 
 
 def a_memory(*directories, at: float = 0) -> WorldMemory:
-    """Return what a cycle leaves that saw these directories."""
     sighting = seen(at, *directories, jobs=(a_job(),))
     left = compared(WorldMemory(states=("s",)), sighting).memory
     return left.model_copy(update={"root": str(BASE)})
@@ -160,7 +159,6 @@ def test_a_state_that_a_plan_knows_at_a_later_time_was_set_back(at, is_lost) -> 
 
 
 def lost_memory(state: RootState) -> None:
-    """Remove the folder of the memory, and leave everything else of the storage root."""
     for name in names(state):
         state.files.remove(f"{state.folder}/world/{name}")
 

@@ -47,7 +47,6 @@ def file(value: object, name: str = f"{EPOCH}.json", at: datetime | None = AT) -
 def exported(
     *files: EndFile, newest: str | None = EPOCH, **owners: datetime | None
 ) -> EndRecord | None:
-    """Return what the files of an exporter state."""
     markers = {f"{epoch}.alive": at for epoch, at in owners.items()}
     return exported_end(JobId(JOB), files, folder="x", owners=markers, newest_epoch=newest)
 

@@ -111,7 +111,6 @@ CACHE = "rest.cache.checkpoint-statistics.timeout"
 
 
 def settings(options: Mapping[str, str], refresh: int = 0) -> ClusterSettings:
-    """Return what a cluster with these options says of itself."""
     config = {"refresh-interval": refresh, "flink-version": "2.3.0"}
     listed = [{"key": key, "value": value} for key, value in options.items()]
     return cluster_settings(json.dumps(config).encode(), json.dumps(listed).encode())

@@ -22,7 +22,6 @@ OTHER_NAME = artifact_name(None, OTHER_UUID)
 
 
 def a_namer(checkpoint_id: int | None, uri: str | None = None) -> Namer:
-    """Return a checkpoint of the job, or its registry."""
     said = uri or f"{job_directory()}/chk-{checkpoint_id}"
     return Namer(uri=said, checkpoint_id=checkpoint_id, files={})
 

@@ -140,7 +140,6 @@ def test_a_write_ahead_sink_may_name_files_of_another_job_in_state_bytes():
 
 
 def restored_at(checkpoint_id, place, *, completed=43):
-    """Return REST's word that a job was restored from a checkpoint."""
     restored = RestoredFacts(id=checkpoint_id, external_path=str(place), is_savepoint=True)
     return (some_facts(restored=restored, latest_completed_id=completed),)
 
@@ -429,7 +428,6 @@ def test_unaccounted_are_the_names_that_no_known_place_answers():
 
 
 def an_entry(path):
-    """Return a file that a registry holds."""
     return RegistryEntry(path, EntryKind.FILE, 1, 42, 43)
 
 

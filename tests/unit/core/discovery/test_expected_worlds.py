@@ -451,7 +451,6 @@ def test_a_file_is_read_as_flink_reads_it_or_blocks(name, text, roots) -> None:
 
 
 def wrong_types(document, path) -> list:
-    """Return values of other types than a field has."""
     value = document
     for name in path:
         value = value[name]

@@ -55,7 +55,6 @@ def a_checkpoint(place: str, number: int, *, age: float = 90, **changes: Any) ->
 
 
 def a_hidden_origin(name: str = "clone", *, age: float = 0) -> HiddenOrigin:
-    """Return a job whose own files are all younger than some days."""
     return HiddenOrigin(key=name, job_id=name, until=NOW - age * DAY)
 
 

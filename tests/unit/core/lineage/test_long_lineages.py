@@ -51,7 +51,6 @@ def backfills(count: int) -> World:
 
 
 def judging(world: World, policy: RetentionPolicy | None) -> int:
-    """Return how much work the fates of a world are."""
     facts = RetentionFacts(now=NOW, min_age=3 * DAY, quarantine=DAY, policy=policy)
     return calls_of(lambda: fates_of(lineages_of(*world), facts))
 

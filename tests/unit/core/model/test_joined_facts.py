@@ -122,7 +122,6 @@ def kinds(kind: Any = Fact) -> Iterator[type[Fact]]:
 
 
 def about(kind: type[Fact], fact: Fact) -> dict[str, Any]:
-    """Return the fields that make the subject of a fact, also through a property."""
     names = {
         *kind.SUBJECT,
         *({"origin", "why", "digest", "uid"} if {*kind.SUBJECT} & {"name", "what"} else ()),

@@ -187,7 +187,6 @@ class TestAMissingState:
     STORED = operator("a", {"bc": "broadcast", "list": "split"}, {"newest": "value"})
 
     def missing(self, *, states=None, keyed=None, stored=STORED):
-        """Return the comparison, and kind, state and nearest of what is missing."""
         wanted = {"bc": "broadcast", "list": "split"} if states is None else states
         found = comparison([stored], declared("a", wanted, keyed or {"newest": "value"}))
         return found, [(each.kind.value, each.state, each.nearest) for each in found.missing]

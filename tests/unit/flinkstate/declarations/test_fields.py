@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 def declared_by(cls: type) -> dict[str, tuple[str, str | None]]:
-    """Return kind and type of each declared state, by id."""
     return {
         each.descriptor.id: (each.descriptor.kind, each.descriptor.value_type)
         for each in declared_fields(cls)

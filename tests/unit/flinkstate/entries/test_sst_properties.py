@@ -9,7 +9,6 @@ from orphangc.errors import UnreadableMetadataError
 
 
 def varint(value: int) -> bytes:
-    """Return a number as RocksDB writes it."""
     written = b""
     while value > 0x7F:
         written, value = written + bytes([value & 0x7F | 0x80]), value >> 7

@@ -49,7 +49,6 @@ def golden_headers() -> tuple[GoldenHeader, ...]:
 
 
 def states_of(header: Header) -> tuple[StateRecord, ...]:
-    """Return the states of either header in the order of the file."""
     if isinstance(header, KeyedHeader):
         return header.states
     return header.operator_states + header.broadcast_states

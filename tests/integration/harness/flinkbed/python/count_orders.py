@@ -20,7 +20,6 @@ class Count(KeyedProcessFunction):
         open_state(self, runtime_context)
 
     def process_element(self, value, ctx):  # noqa: ARG002 - PyFlink's signature
-        """Use each kind of state."""
         n = (self.seen.value() or 0) + 1
         self.seen.update(n)
         self.names.add(value[1])

@@ -54,7 +54,6 @@ PAGES = {
 
 
 def parsed(body: bytes, prefix: str = "cp/", root: str = "") -> Page | None:
-    """Return what botocore's parser reads, ``None`` for what is no page."""
     try:
         return parse_page(body, prefix, SHAPE, root=root)
     except UnreadablePageError:
@@ -62,7 +61,6 @@ def parsed(body: bytes, prefix: str = "cp/", root: str = "") -> Page | None:
 
 
 def agree(fast: Page, stock: Page | None) -> bool:
-    """Return whether two readers saw the same page."""
     return stock is not None and (
         fast.objects.equals(stock.objects)
         and fast.keys.equals(stock.keys)
