@@ -483,6 +483,25 @@ def test_a_killed_run_is_followed_by_one_that_finishes(story, tmp_path) -> None:
     assert ran.json[0]["totals"]["swept_objects"]["delete/done"] == 2
 
 
+def test_an_interrupted_listing_is_gone_on_with(story, monkeypatch) -> None:
+    """The next run takes over the folder that the plan was to go to."""
+    config = Configured.of(story)
+    make_plan = running.make_plan
+
+    def interrupted(_: object, files: PlanFiles, **__: object) -> object:
+        (files.out / ".listing").mkdir(parents=True)
+        (files.out / ".listing" / "left").touch()
+        raise SystemExit(143)
+
+    monkeypatch.setattr(running, "make_plan", interrupted)
+    assert config.run().code == 143
+    (before,) = (story.bed.folder / "plans").glob("*/*")
+    monkeypatch.setattr(running, "make_plan", make_plan)
+    ran = config.run()
+    assert (ran.code, before.exists()) == (0, False)
+    assert not (Path(ran.json[0]["plan_folder"]) / ".listing").exists()
+
+
 def test_records_are_read_back_as_they_were_printed(story) -> None:
     """By the daemon too, through a child."""
     config = Configured.of(story)
