@@ -33,6 +33,7 @@ from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.app.config.load import load_configuration
 from orphangc.app.runner import run_root as running
+from orphangc.app.runner.make_plan import PlanFiles
 from orphangc.app.wiring.compose import CycleStart, state_of
 from orphangc.collect.state.history import newest_records
 from orphangc.core.documents.lineage_report import LINEAGES_FILE, LineageReport
