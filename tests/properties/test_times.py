@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 import flinkstate
 import orphangc
-from orphangc.core.cluster.job_facts import RestInstant
+from orphangc.core.cluster.job_facts import PerhapsRestInstant, RestInstant
 from orphangc.core.model.bounds import SafetyMargins, cutoff, job_bounds
 from orphangc.core.times.instants import (
     EARLIEST,
@@ -261,7 +261,7 @@ def test_every_reader_of_rows_checks_their_times() -> None:
 
 def _times_in(hint: Any) -> Iterator[Any]:
     """Yield every part of a type that is a time and is not checked."""
-    checks = [get_args(each)[1] for each in (Instant, RestInstant)]
+    checks = [get_args(each)[1] for each in (Instant, RestInstant, PerhapsRestInstant)]
     if any(each in checks for each in getattr(hint, "__metadata__", ())):
         return
     if hint is datetime:
