@@ -13,7 +13,7 @@ from orphangc.collect.decide.abandoned_savepoints import empty_savepoints_warnin
 from orphangc.collect.decide.decide_listing import DecidedListing
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.judged_cycle import JudgedCycle
-from orphangc.collect.decide.verdicts import Counts, HeldBack, JobView, Reported, decided_job
+from orphangc.collect.decide.verdicts import HeldBack, JobView, Reported, decided_job
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.collect.mark.hidden_sums import extras_part
 from orphangc.collect.mark.mark import Mark, MarkedCycle
@@ -72,8 +72,6 @@ def plan_of(
     """
     settings, storage = environment.settings, environment.storage
     seen, surveyed, counts = marked.seen, survey.surveyed, decided.counts
-    memory = known.comparison.memory
-    records, resources = grouped(memory.jobs, lambda e: str(e.job_id)), memory.lineage.resources
     return Plan(
         tool_version=__version__,
         root=str(settings.location),
@@ -81,19 +79,7 @@ def plan_of(
         created_at=known.evidence.now,
         engine=environment.engine.name,
         bounds=_bounds_part(known.evidence),
-        jobs=tuple(
-            _job_part(
-                view,
-                known,
-                counts,
-                missing=missing[key],
-                scope=settings.scope,
-                looks=usages.check(key, _origins(job, records.get(job.job_id, ()), settings)),
-                resources=resources.get(job.job_id, ()),
-            )
-            for key, view in decided.views.items()
-            for job in [view.evidence]
-        ),
+        jobs=tuple(_job_parts(known, decided, missing, usages=usages, settings=settings)),
         roots=tuple(root_part(checkpoint) for checkpoint in marked.mark.checkpoints),
         tallies=tallies_of(counts.objects, counts.bytes),
         objects_listed=surveyed.objects,
@@ -148,30 +134,31 @@ def _bounds_part(evidence: CycleEvidence) -> BoundsPart:
     )
 
 
-def _job_part(
-    view: JobView,
+def _job_parts(
     known: JudgedCycle,
-    counts: Counts,
+    decided: DecidedListing,
+    missing: Mapping[str, Sequence[str]],
     *,
-    missing: Sequence[str],
-    scope: Collection[AreaName],
-    looks: tuple[UsageCheckPart, ...],
-    resources: tuple[str, ...],
-) -> JobPart:
-    job = view.evidence
-    return job_part(
-        job,
-        view.judgement,
-        bounds=view.bounds.bounds,
-        cutoff=view.bounds.cutoff,
-        oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
-        missing=missing,
-        evidence=evidence_of(job, known.evidence, job.clusters),
-        looks=looks,
-        held_back=_held_back_part(counts.held_back.get(job.key)),
-        areas=area_parts(view.facts, job.survey.areas, scope, view.judgement),
-        resources=resources,
-    )
+    usages: ForeignUsages,
+    settings: StorageRootSettings,
+) -> Iterator[JobPart]:
+    memory = known.comparison.memory
+    records, resources = grouped(memory.jobs, lambda e: str(e.job_id)), memory.lineage.resources
+    for key, view in decided.views.items():
+        job = view.evidence
+        yield job_part(
+            job,
+            view.judgement,
+            bounds=view.bounds.bounds,
+            cutoff=view.bounds.cutoff,
+            oldest_retained_checkpoint_id=view.bounds.oldest_retained_checkpoint_id,
+            missing=missing[key],
+            evidence=evidence_of(job, known.evidence, job.clusters),
+            looks=usages.check(key, _origins(job, records.get(job.job_id, ()), settings)),
+            held_back=_held_back_part(decided.counts.held_back.get(job.key)),
+            areas=area_parts(view.facts, job.survey.areas, settings.scope, view.judgement),
+            resources=resources.get(job.job_id, ()),
+        )
 
 
 def _origins(

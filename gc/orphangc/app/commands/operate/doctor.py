@@ -131,17 +131,7 @@ def _findings(
         "state": partial(probe_state, settings),
         "lock": partial(_lock, settings),
     }
-    checks: dict[str, Check] = {"registry": partial(_registry, settings)}
-    for url in settings.flink_rest:
-        checks[f"flink {redacted(url)}"] = partial(
-            probe_cluster, url, settings.accept_flink_version
-        )
-    checks |= {
-        f"kubernetes {e}": partial(probe_ha, KubernetesHa, e) for e in settings.kubernetes_ha
-    }
-    checks |= {f"zookeeper {e}": partial(probe_ha, ZooKeeperHa, e) for e in settings.zookeeper_ha}
-    if (short := settings.short_margins_warning) is not None:
-        checks["margins"] = lambda: (CheckStatus.WARNING, short)
+    checks = _evidence_checks(settings)
     try:
         checks |= {
             f"exporter {job_id}": partial(_exporter, folder, job_id, settings)
@@ -162,6 +152,21 @@ def _findings(
         }
         yield from checked(settings.root, of_both | bucket_checks(settings))
         yield from _collectable(settings, storage, shared, plans)
+
+
+def _evidence_checks(settings: ScheduledRoot) -> dict[str, Check]:
+    checks: dict[str, Check] = {"registry": partial(_registry, settings)}
+    checks |= {
+        f"flink {redacted(e)}": partial(probe_cluster, e, settings.accept_flink_version)
+        for e in settings.flink_rest
+    }
+    checks |= {
+        f"kubernetes {e}": partial(probe_ha, KubernetesHa, e) for e in settings.kubernetes_ha
+    }
+    checks |= {f"zookeeper {e}": partial(probe_ha, ZooKeeperHa, e) for e in settings.zookeeper_ha}
+    if (short := settings.short_margins_warning) is not None:
+        checks["margins"] = lambda: (CheckStatus.WARNING, short)
+    return checks
 
 
 def _collectable(
