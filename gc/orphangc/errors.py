@@ -1,7 +1,5 @@
 """Every error that orphangc raises on purpose; each carries the exit code that it leads to."""
 
-from __future__ import annotations
-
 from flinkstate.errors import (
     AbsentStorageError,
     ExitCode,

@@ -4,8 +4,6 @@ Arrow loads pandas, for 0.2 s, to see whether a list is of pandas; structlog loa
 tracebacks that are never drawn.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

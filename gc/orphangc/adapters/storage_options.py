@@ -1,7 +1,5 @@
 """``storage_options`` of the configuration file: what opens a bucket beside the environment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any

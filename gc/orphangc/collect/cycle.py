@@ -1,7 +1,5 @@
 """One complete cycle: observe, mark, survey, judge, decide. It changes nothing anywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

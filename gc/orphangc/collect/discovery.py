@@ -1,7 +1,5 @@
 """What every source of a discovery says now, each asked once: clusters after what names them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

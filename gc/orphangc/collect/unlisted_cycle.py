@@ -4,8 +4,6 @@
 order of a real cycle, and it judges each job; it decides on no object.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Values by a key of each, and what is reached from some of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 

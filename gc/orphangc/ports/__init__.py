@@ -5,8 +5,6 @@ the errors of its library: a storage that cannot be reached raises ``StorageUnre
 No error becomes an empty answer.
 """
 
-from __future__ import annotations
-
 from orphangc.core.decision.kernel import VERDICT_SCHEMA as VERDICT_SCHEMA
 from orphangc.ports.callbacks import Progress as Progress
 from orphangc.ports.callbacks import Waiter as Waiter

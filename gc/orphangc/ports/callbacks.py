@@ -1,7 +1,5 @@
 """Callbacks of a run: progress and waiting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Sources of facts about jobs: Flink clusters, exporter folders, HA metadata."""
 
-from __future__ import annotations
-
 from typing import Protocol, TypeVar
 
 from orphangc.core.cluster.ha_facts import HaFacts

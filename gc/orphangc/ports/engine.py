@@ -5,8 +5,6 @@ engine passes batches of a spool; Spark joins the rows with the live set and the
 its executors run the passes over their parts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta

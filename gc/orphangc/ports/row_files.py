@@ -1,7 +1,5 @@
 """Rows on disk: temporary rows, the spool of a listing, verdicts and outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """State locations: tombstones, journal, history and lock."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """A storage: everything below one storage root, whatever keeps it."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """What a storage answers with: listings, levels, times, outcomes, and what no listing shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -3,8 +3,6 @@
 The client of Azure makes an object with fifty fields of each blob, in 190 us; here it is 10 us.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import unquote

@@ -1,7 +1,5 @@
 """A container of Azure Blob Storage, behind the client of Azure and adlfs's credentials."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A storage on any file system that fsspec supports, by fsspec's common methods only."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A storage in a folder of this machine (also NFS and other mounts)."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat as st

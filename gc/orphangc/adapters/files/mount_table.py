@@ -5,8 +5,6 @@ may date them by its server's clock, which only a new file shows. The collector 
 a storage root, so it writes that file into the state location, if that is on the same file system.
 """
 
-from __future__ import annotations
-
 import os
 import uuid
 from contextlib import suppress

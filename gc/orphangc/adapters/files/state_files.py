@@ -1,7 +1,5 @@
 """The state location in a local folder, and on any file system that fsspec supports."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

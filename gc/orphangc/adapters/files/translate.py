@@ -1,7 +1,5 @@
 """Translation shared by the storage adapters: errors, times, names, batches."""
 
-from __future__ import annotations
-
 import errno
 import time
 from datetime import datetime, timedelta

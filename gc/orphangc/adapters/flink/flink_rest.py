@@ -4,8 +4,6 @@ Source: Flink 1.14-2.3, ``runtime.rest.messages`` (``/config``, ``/jobmanager/co
 ``/jobs/:jobid``, ``/jobs/:jobid/checkpoints``, ``/jobs/:jobid/checkpoints/config``).
 """
 
-from __future__ import annotations
-
 import os
 import ssl
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 They only list; they neither watch nor write.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A bucket of Google Cloud Storage, by its JSON API and gcsfs's credentials."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Requests to one bucket: signed by gcsfs's credentials, repeated where that is harmless."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

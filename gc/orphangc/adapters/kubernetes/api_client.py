@@ -3,8 +3,6 @@
 Nothing is watched or written.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 Nothing is watched or written.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The clock of a store, as the ``Date`` headers of its answers show it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """The answer to a batch of deletions: one part for each, with the number of its request."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from email import message_from_string

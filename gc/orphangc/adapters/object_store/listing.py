@@ -1,7 +1,5 @@
 """Listings of a bucket: every page or an error, every key unchanged."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

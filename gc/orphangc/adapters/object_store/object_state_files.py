@@ -1,7 +1,5 @@
 """A state location in a bucket: an object that is created only once is the lock."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import datetime
 from http import HTTPStatus

@@ -7,8 +7,6 @@ as a dozen HEAD requests. Both show the present objects, with the same facts.
 A deletion is sent once. The caller knows the rate of all requests, and retries more slowly.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The answer to a request for a part of an object: exactly those bytes, or an error."""
 
-from __future__ import annotations
-
 import re
 from http import HTTPStatus
 

@@ -1,7 +1,5 @@
 """A storage whose full listing was made earlier; all else comes from the storage itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Outcome of a sweep beside its plan: first ``outcomes.parquet``, last ``outcome.json``."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A plan on disk: ``plan.json`` and ``verdicts/*.parquet``."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -5,8 +5,6 @@ the part. Lines and bytes have checksums. A part torn by a crash is ignored and 
 again: a missing part costs requests, a wrong part would make the listing shorter.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Temporary folders of this program; what a killed command left is removed by a later one."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """Temporary rows in Arrow files, removed at the end of the run."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Look up one verdict, or examples of each reason, without reading all files of a plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that are being written: an error names the place, as that of a full disk does not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

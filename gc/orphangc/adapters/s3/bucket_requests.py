@@ -5,8 +5,6 @@ that is neither the facts of an object nor "there is none", or that deleted noth
 request goes through botocore, which also repeats it, and botocore's answer counts.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

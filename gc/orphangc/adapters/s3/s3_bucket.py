@@ -4,8 +4,6 @@ Some stores accept an ``ETag`` in ``DeleteObjects`` and ignore it (radosgw 16, m
 answers equal those of stores that check it.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections import Counter

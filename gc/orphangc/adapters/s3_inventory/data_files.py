@@ -1,7 +1,5 @@
 """The data files of an S3 Inventory report as listing rows: batch by batch, every row checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote_plus

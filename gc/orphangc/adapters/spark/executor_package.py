@@ -1,7 +1,5 @@
 """What executors must share with the driver: our packages."""
 
-from __future__ import annotations
-
 import hashlib
 import zipfile
 from collections.abc import Iterator

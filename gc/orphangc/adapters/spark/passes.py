@@ -1,7 +1,5 @@
 """Passes on executors: each task runs a pass over some files of the listing."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

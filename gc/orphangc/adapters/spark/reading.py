@@ -1,7 +1,5 @@
 """Reads single objects on executors, one a task; the results come back through the work folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

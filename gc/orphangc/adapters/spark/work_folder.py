@@ -4,8 +4,6 @@ The writer of a file sends its name and digest through Spark's own channel. So a
 abandoned attempt is ignored, because no message names it, and a file altered later is an error.
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import re

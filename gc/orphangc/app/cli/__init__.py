@@ -1,7 +1,5 @@
 """The command line: parse, call, print, exit. Data goes to stdout, logs and progress to stderr."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

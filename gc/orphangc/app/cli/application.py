@@ -4,8 +4,6 @@
 everything else that a command's help loads.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence

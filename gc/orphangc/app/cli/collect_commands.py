@@ -1,7 +1,5 @@
 """The commands that collect one storage root by hand: plan, sweep, explain, undelete."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

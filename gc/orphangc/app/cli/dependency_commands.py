@@ -1,7 +1,5 @@
 """The commands that report what jobs still need: registry, self-sustained, users-of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

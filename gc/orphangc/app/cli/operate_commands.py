@@ -1,7 +1,5 @@
 """The commands that prepare a collector: discover, init, doctor, policy, demo."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

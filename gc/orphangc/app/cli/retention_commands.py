@@ -1,7 +1,5 @@
 """The commands about jobs that are over: lineage, expire."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The commands that read a configuration file: run, serve, config."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

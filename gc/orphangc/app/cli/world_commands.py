@@ -1,7 +1,5 @@
 """The commands about the world: everything that a deletion relies on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

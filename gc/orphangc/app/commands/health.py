@@ -1,7 +1,5 @@
 """Checks of ``doctor``, their status and findings; single tries of what a configuration names."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The settings of the configuration file, and their defaults."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit

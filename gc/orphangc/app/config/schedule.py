@@ -1,7 +1,5 @@
 """When runs start: five cron fields, or a duration between two of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

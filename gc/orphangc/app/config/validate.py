@@ -1,7 +1,5 @@
 """Validation of options and of keys of the configuration file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

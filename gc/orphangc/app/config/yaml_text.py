@@ -9,8 +9,6 @@ Its comments are the docstrings below the fields of settings, read only for sche
 Pydantic would read the source of each model at every start (``use_attribute_docstrings``).
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import itertools

@@ -1,7 +1,5 @@
 """How the commands about single checkpoints open places here: as a run does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import cast
 

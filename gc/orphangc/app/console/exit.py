@@ -1,7 +1,5 @@
 """How a command ends: with what comes next, a stable code, and one line on stderr for an error."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

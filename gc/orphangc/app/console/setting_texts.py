@@ -1,7 +1,5 @@
 """Kind, default, look, text of settings. Written by tests/support/setting_texts.py."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

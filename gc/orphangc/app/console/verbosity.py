@@ -1,7 +1,5 @@
 """How much a command shows, as its command line and its configuration ask."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """``serve``: the daemon, from the configuration to its orderly end."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

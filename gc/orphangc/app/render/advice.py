@@ -1,7 +1,5 @@
 """What each problem is called, and what to do about it: one sentence each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

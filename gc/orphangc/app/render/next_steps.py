@@ -1,7 +1,5 @@
 """What a person does next: the command to copy, the earliest time for it, and how to undo."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The reasons of verdicts: in sentences, and grouped into the few kinds that a picture can show."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

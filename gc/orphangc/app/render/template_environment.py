@@ -1,7 +1,5 @@
 """The templates of pages, which escape every value."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

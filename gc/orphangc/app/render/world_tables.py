@@ -1,7 +1,5 @@
 """The world of a storage root as tables for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType

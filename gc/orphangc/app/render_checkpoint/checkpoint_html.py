@@ -1,7 +1,5 @@
 """The contents of checkpoints as one HTML file: no script, no asset, no request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``lineage`` and ``expire``: a cycle whose verdicts on single files are not kept (R44)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from mimetypes import guess_type
 from pathlib import Path

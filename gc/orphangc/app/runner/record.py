@@ -1,7 +1,5 @@
 """Make the record of a run from its draft."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """``run``: one run of each storage root, from the lock to its record, and the records of runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

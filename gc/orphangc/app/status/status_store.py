@@ -1,7 +1,5 @@
 """The daemon's status in memory: the value that pages, REST and readiness are made from."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace

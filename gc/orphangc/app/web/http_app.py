@@ -1,7 +1,5 @@
 """The HTTP application: middleware, and routes for machines, from memory: REST, metrics, health."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache

@@ -3,8 +3,6 @@
 Several storage roots may hold files of one job.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Render pages from templates, with the texts and values that all of them need."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 pages for people.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """This machine's clock and this process's identity; no other module reads them."""
 
-from __future__ import annotations
-
 import os
 import socket
 import uuid

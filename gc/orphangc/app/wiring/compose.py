@@ -2,8 +2,6 @@
 and for what the storage roots of one configuration file read for each other.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

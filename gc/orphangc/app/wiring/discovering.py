@@ -1,7 +1,5 @@
 """Open what a configuration's discovery names, ask each of it once, and complete the settings."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The places that are searched for checkpoints beside the storage root."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable

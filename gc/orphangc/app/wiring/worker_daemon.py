@@ -3,8 +3,6 @@
 Spark starts it by this module's name, and forks a worker from it for each core.
 """
 
-from __future__ import annotations
-
 import gc
 from importlib import import_module
 

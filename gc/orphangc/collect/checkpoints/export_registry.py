@@ -3,8 +3,6 @@
 It knows no more than these checkpoints: it protects, and proves nothing more (R14).
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A large object of a storage in a temporary file: it need not fit into memory."""
 
-from __future__ import annotations
-
 import mmap
 import tempfile
 

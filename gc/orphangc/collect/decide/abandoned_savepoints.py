@@ -5,8 +5,6 @@ files may go only while nothing at all stops any job: each one of the world is p
 states that these are all, and no JobManager counts a savepoint among its pending checkpoints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta

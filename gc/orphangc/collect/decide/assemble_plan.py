@@ -1,7 +1,5 @@
 """What a cycle found, as the plan that people and sweeps read."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Phase 4 as one call: bounds of every job, verdict for every object, limits of a sweep."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Explanation of one object's verdict: every comparison, and every checkpoint that names it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

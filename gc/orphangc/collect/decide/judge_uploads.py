@@ -1,7 +1,5 @@
 """Which unfinished uploads nothing completes any more, by the verdicts' own rules (R50)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -5,8 +5,6 @@ not judge. Nothing of them is collected. Only their checkpoints say which files 
 need. A later checkpoint needs no further ones (T8); a job with ForSt is the exception (R38).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Deciding: the rule, applied to every row of the listing, and what the verdicts add up to."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

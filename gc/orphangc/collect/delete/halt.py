@@ -1,7 +1,5 @@
 """Halt all collection after a wrong deletion: the one rule for it (R22)."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pyarrow as pa

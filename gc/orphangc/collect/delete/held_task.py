@@ -5,8 +5,6 @@ storage is asked for one thing after the other, the outcomes are journalled, and
 may name is checked once more.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is still to be deleted, in the order of keys, and what is to be tried once more."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Bytes of the files that checkpoints still name: from the storage, file by file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice

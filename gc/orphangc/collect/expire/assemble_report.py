@@ -1,7 +1,5 @@
 """The report of one cycle's lineages: fates by policy, bytes by lineage, and what nothing needs."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A plan of ``expire``: one row for each ``_metadata``, the plan of its cycle around them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import pyarrow as pa

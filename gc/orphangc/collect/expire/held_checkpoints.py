@@ -1,7 +1,5 @@
 """What must not expire whatever a policy says: pins, retained checkpoints, origins (R43)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,8 +5,6 @@ owner named the place, every file that the savepoint names is in its own folder,
 checkpoint names any of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

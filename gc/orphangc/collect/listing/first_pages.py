@@ -1,7 +1,5 @@
 """About how many objects a storage root has, from its first pages: only speed rests on that."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from flinkstate.places.checkpoint_names import is_job_id

@@ -5,8 +5,6 @@ Finished ranges are kept as they come: with a spool that outlives the run, the n
 where this one was interrupted.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from bisect import bisect_right

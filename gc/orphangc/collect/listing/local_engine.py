@@ -1,7 +1,5 @@
 """The local engine: key ranges into a spool, and passes over its batches, on this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import BinaryIO, TypeVar
 

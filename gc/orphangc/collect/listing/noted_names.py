@@ -1,7 +1,5 @@
 """Notes what may be a ``_metadata``, and links, while they are listed: no pass has to find them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pyarrow as pa

@@ -5,8 +5,6 @@ disk. To read a UUID out of a key and to look it up costs ten times as much as t
 again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar

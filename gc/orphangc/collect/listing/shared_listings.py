@@ -4,8 +4,6 @@ The search of a storage lists everything beside the storage root at hand. What i
 storage roots of the run is kept on disk, and is their listing: one that is older than their cycles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta

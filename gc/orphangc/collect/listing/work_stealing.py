@@ -6,8 +6,6 @@ after each page, and leaves the rows beyond to the new cursor. So every key belo
 one cursor at any moment, and a wrong estimate costs one request.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The evidence of each job, from what was seen."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 

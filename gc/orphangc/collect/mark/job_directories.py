@@ -3,8 +3,6 @@
 A job is a directory and a job id (decision 20).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Answers of clusters and HA metadata about each job, by the directories that they concern."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

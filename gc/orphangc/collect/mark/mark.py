@@ -1,7 +1,5 @@
 """From what was seen to what is live: the live set, and the evidence of each job."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

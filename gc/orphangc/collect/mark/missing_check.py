@@ -6,8 +6,6 @@ newer than the listing, or on its way out: Flink deletes what only a subsumed ch
 before its ``_metadata``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 

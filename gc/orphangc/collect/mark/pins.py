@@ -1,7 +1,5 @@
 """Objects at or below pinned places: they are in use, whatever else refers to them (R4)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """What the listing shows, job by job, and what of the live set it lacks; the evidence with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

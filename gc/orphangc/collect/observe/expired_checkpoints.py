@@ -3,8 +3,6 @@
 What such a checkpoint names stays in use until it is released: it can still be put back.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

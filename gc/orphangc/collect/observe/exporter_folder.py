@@ -9,8 +9,6 @@ An exporter writes:
 ignored.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Callable, Iterator

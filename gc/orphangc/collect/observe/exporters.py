@@ -6,8 +6,6 @@ nonce overwritten writes it again, by the same rule. It was made after the listi
 snapshot that repeats it proves the order. Each repetition sets one collector free: none starves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

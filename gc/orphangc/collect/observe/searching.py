@@ -1,7 +1,5 @@
 """Searching every base for checkpoints; a sibling that cannot be reached ends no run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

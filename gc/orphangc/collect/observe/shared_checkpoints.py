@@ -5,8 +5,6 @@ N times. Each cycle still lists for itself: a job that claims a checkpoint betwe
 seen, and a ``_metadata`` that is replaced has another identity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

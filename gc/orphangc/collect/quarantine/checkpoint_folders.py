@@ -1,7 +1,5 @@
 """The storages of an expiry, and what it writes there: ``_metadata`` again, and its markers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Records of expired checkpoints, markers beside them, and what interrupted expiries left (R44)."""
 
-from __future__ import annotations
-
 import hashlib
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -4,8 +4,6 @@ A copy of an expired ``_metadata`` serves ``undelete`` as long as all files that
 stored. Without an end the state location would grow with every redeploy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ and only then its deletion. A crash at any point leaves a checkpoint that is sto
 references still count.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

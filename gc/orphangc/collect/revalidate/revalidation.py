@@ -1,7 +1,5 @@
 """Checks that a cycle's evidence still holds, before and after every batch (R18, R22)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """One check shared by concurrent callers, never an old one."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What every run that deletes has in common: lock, journal, and the outcome that ends it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

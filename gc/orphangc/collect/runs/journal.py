@@ -4,8 +4,6 @@ JSON lines, one file a batch, so that a person can search it with ``jq`` and ``g
 without its ``-done`` file was running when its run died: the objects it names may be gone.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -5,8 +5,6 @@ saw is remembered; what forbids the run is checked; the run is written down, and
 ends it. What differs between a sweep and an expiry is one method each.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

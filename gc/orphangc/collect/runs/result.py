@@ -1,7 +1,5 @@
 """What a run that carries out a plan did, and what that amounts to."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

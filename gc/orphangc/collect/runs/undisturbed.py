@@ -4,8 +4,6 @@ Python runs signal handlers in the main thread, between any two of its steps. So
 and records what it deleted runs elsewhere, and the main thread does nothing but wait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Event, Thread

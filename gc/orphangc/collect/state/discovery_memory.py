@@ -4,8 +4,6 @@ A marker beside the folder shows that there was a memory, should a rule of the s
 remove the folder alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce

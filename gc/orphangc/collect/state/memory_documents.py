@@ -5,8 +5,6 @@ writers at once leave two files, and the next reader joins them: nothing is lost
 The name of a file ends with the digest of its bytes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ version or other aliases, counts as absent: its checkpoints are read again. Noth
 record but the work of reading: an object with another size, ETag or time is another one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import struct

@@ -1,7 +1,5 @@
 """The proof that a person made of one storage, kept in the state location (R27)."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import datetime
 from typing import Literal

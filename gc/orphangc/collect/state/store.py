@@ -4,8 +4,6 @@ Everything is below a folder named by the storage root's digest, so that one loc
 serve many storage roots and none is mistaken for another. Losing the state keeps files longer.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

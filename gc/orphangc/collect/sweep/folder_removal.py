@@ -5,8 +5,6 @@ worst that a wrong removal does is to fail a write that comes between Flink's ma
 and its making the file. That is why only folders go that nothing writes into.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Bringing back what a sweep deleted from a versioned bucket."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa

@@ -5,8 +5,6 @@ makes a cycle, and carries out a verdict only if plan and cycle both contain it 
 So a saved plan permits deletions, and never orders them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The world of one cycle, as its scans and answers show it, and what is named outside of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime

@@ -5,8 +5,6 @@ Of what is in quarantine there is a record beside each copy too: whatever become
 whatever a person acknowledges about it, a checkpoint that can be put back protects what it names.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ world. They run at other times, and a cluster shows a job for a while. One of th
 this storage root, by the name that it had before.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """An area of a checkpoint storage, and the facts that its rule asks for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``dstl/<uuid>``: the log of the changelog state backend (R35, R45)."""
 
-from __future__ import annotations
-
 from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, until_the_end
 from orphangc.core.model.bounds import Bound, BoundName
 from orphangc.core.model.codes import Guard

@@ -4,8 +4,6 @@ An upload has no reference, so its key's rule decides, and the time when it was 
 store's, stands for a store time.
 """
 
-from __future__ import annotations
-
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from orphangc.core.areas.area import AreaFacts
 from orphangc.core.areas.exclusive import EXCLUSIVE

@@ -5,8 +5,6 @@ a folder that goes just before comes back.
 Source: Flink 1.15-2.3, ``LocalFileSystem.create``, ``LocalRecoverableWriter.open``.
 """
 
-from __future__ import annotations
-
 from orphangc.core.areas.area import AreaFacts, until_the_end
 from orphangc.core.areas.exclusive import EXCLUSIVE
 from orphangc.core.areas.forst_files import FORST_FILES

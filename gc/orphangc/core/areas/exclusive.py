@@ -1,7 +1,5 @@
 """``chk-<n>/``: files of one checkpoint (R31, R32, R35)."""
 
-from __future__ import annotations
-
 from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, until_the_end
 from orphangc.core.model.codes import Guard
 from orphangc.core.model.naming import FilePlace

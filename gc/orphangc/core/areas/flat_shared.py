@@ -1,7 +1,5 @@
 """``shared/<uuid>``: incremental state that several checkpoints use (R1-R24)."""
 
-from __future__ import annotations
-
 from orphangc.core.areas.area import Area, AreaFacts, AreaFolder
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, Scope

@@ -6,8 +6,6 @@ no checkpoint names a file of it.
 Source: Flink 2.0-2.3, ``ForStOptions.PRIMARY_DIRECTORY``, ``ForStStateBackend``.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

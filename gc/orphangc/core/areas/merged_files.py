@@ -3,8 +3,6 @@
 *Within* and *across* checkpoints have the same names, and REST does not show which one is set.
 """
 
-from __future__ import annotations
-
 import re
 
 from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, until_the_end

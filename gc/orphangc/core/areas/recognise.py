@@ -6,8 +6,6 @@ Source: Flink 1.13-2.3, ``FsCheckpointStreamFactory`` (bare UUID names),
 ``LocalRecoverableWriter.generateStagingTempFilePath`` (``._metadata.inprogress.``).
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """``savepoint-<6 hex>-<12 hex>/``: files of one savepoint (R33)."""
 
-from __future__ import annotations
-
 from orphangc.core.areas.area import Area, AreaFacts, AreaFolder
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, Scope

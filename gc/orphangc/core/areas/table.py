@@ -1,7 +1,5 @@
 """The table of areas; gc/README.md says what a new one needs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """``taskowned/<uuid>``: materialised state of the changelog, write-ahead logs (R35, R37, R48)."""
 
-from __future__ import annotations
-
 from orphangc.core.areas.area import Area, AreaFacts, AreaFolder, until_the_end
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, DirectoryLayout, Scope

@@ -8,8 +8,6 @@ before the cleanup is done), ``JobResultSerializer``, ``FsJsonArchivist``; both 
 globally terminal jobs only (``Dispatcher.jobReachedTerminalState``).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

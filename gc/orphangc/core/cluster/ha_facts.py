@@ -6,8 +6,6 @@ ever decoded. ``core.cluster.kubernetes_json`` and ``core.cluster.zookeeper_path
 (decision 14).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

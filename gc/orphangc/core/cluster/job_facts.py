@@ -5,8 +5,6 @@ fetches them. The types of a checkpoint's fields say what an answer may hold; a 
 none of them. A fact that Flink did not state is ``None``, and ``None`` never counts as evidence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field

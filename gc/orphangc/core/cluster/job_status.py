@@ -4,8 +4,6 @@ Absence from REST proves nothing, a suspended job is
 not over, and a directory that still changes belongs to a job that has not ended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ Ids begin at 1 again where a job with a fixed id is started without state, so a 
 ``chk-4711`` of an earlier run beside ``chk-12`` of the present one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 

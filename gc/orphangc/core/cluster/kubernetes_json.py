@@ -10,8 +10,6 @@ Kubernetes operator (2026-07) ``FlinkUtils.isValidHaConfigMap``, ``AbstractFlink
 ``CommonStatus``, ``SpecUtils``, custom resource definitions v1beta1.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ Source: Flink 1.15-2.3, ``CheckpointCoordinator.dropSubsumedCheckpoints``,
 ``PendingCheckpoint.canBeSubsumed``, ``CheckpointStatsCounts``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import timedelta
 

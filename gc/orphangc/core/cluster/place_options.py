@@ -8,8 +8,6 @@ Source: Flink 1.13-2.3, ``CheckpointingOptions``, ``SavepointConfigOptions``,
 ``FsStateChangelogOptions``, ``ForStOptions``, ``CoreOptions``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 CHECKPOINT_OPTIONS = (

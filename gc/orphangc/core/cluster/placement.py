@@ -4,8 +4,6 @@ Many clusters may run one job id: application clusters with a fixed id, or copie
 So an answer counts for a directory only if its checkpoints are there (issue 13, point 4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ Source: Flink 1.14-2.3, ``runtime.rest.messages``: ``DashboardConfiguration``,
 ``CheckpointConfigInfo``, ``ConfigurationInfo``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Source: Flink 1.14-2.3 ``ZooKeeperUtils``, ``ZooKeeperLeaderElectionHaServices``
 (``<cluster>/checkpoints/<job id>/<id>``, ``<cluster>/checkpoint-counter/<job id>``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The live set: everything that a checkpoint, registry snapshot or pin refers to."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Rows of a listing, or of verdicts, as objects."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.compute as pc
 

@@ -1,7 +1,5 @@
 """Rows of tombstones as they are kept, and the same in half the memory."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from typing import Final

@@ -4,8 +4,6 @@ A UUID's 16 bytes are two unsigned big-endian words, so the order of the pairs i
 the bytes, and of the lower-case texts.
 """
 
-from __future__ import annotations
-
 import binascii
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What the objects of a job are compared with: its bounds, from its evidence and judgement."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 

@@ -3,8 +3,6 @@
 The rules that they name stand, with their reasons, in ``gc/RULES.md``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

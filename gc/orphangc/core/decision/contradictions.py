@@ -1,7 +1,5 @@
 """Registry snapshots against the checkpoints that were read: what Flink would have registered."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 
 from flinkstate.text.shown_text import some

@@ -5,8 +5,6 @@ Source: Flink 1.13-2.3, ``EntropyInjector``: ``s3.entropy.key`` in the checkpoin
 same path without them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

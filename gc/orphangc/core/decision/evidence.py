@@ -1,7 +1,5 @@
 """The facts of one cycle, gathered before anything is judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -10,8 +10,6 @@ Flink's answer that a job is over is of one run: another cluster may have starte
 id since (R34). What it showed then counts until it shows an end, or a person states one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 

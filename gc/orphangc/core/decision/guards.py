@@ -6,8 +6,6 @@ table at the end lists all guards of one job; ``judge`` adds ``dependent_job``.
 The rules that they name stand, with their reasons, in ``gc/RULES.md``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from itertools import chain

@@ -4,8 +4,6 @@
 *Blocked*: the plan is sound as a report, but a condition of deletion is unmet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """A leftover checkpoint, and the files that it alone keeps back (issue 13, U2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Changelog state: which folders of changes are a job's own, and what its layout leaves unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Restore fallback: which checkpoint may a job go back to, one of its own or its origin?"""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from flinkstate.places.locations import Location

@@ -1,7 +1,5 @@
 """Is a job's state self-sustained: may the snapshot that it was restored from go (R30)?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 

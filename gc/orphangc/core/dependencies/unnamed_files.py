@@ -1,7 +1,5 @@
 """May a job use files that none of its checkpoints names (R2, R38)?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from orphangc.core.cluster.job_facts import JobFacts, unnamed_layout_problem

@@ -1,7 +1,5 @@
 """From facts to one world: places, clusters and pins of everything that was discovered."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from flinkstate.places.locations import canonical

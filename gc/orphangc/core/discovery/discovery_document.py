@@ -1,7 +1,5 @@
 """A discovery as the JSON document of the contract."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

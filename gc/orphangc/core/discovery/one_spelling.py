@@ -1,7 +1,5 @@
 """Discovered places under one spelling each: two names of one directory are one place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 

@@ -5,8 +5,6 @@ acknowledges them, and its jobs are over only with evidence: the same resource r
 (R34, E5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 

@@ -4,8 +4,6 @@ Source: Amazon S3's API reference: ``GetBucketLifecycleConfiguration``,
 ``GetObjectLockConfiguration``, ``GetBucketVersioning``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Source: "Buckets" and "Object Lifecycle Management". Every storage class is read
 deletion of most is charged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lineages as a JSON document: jobs, checkpoints, bytes, and what would become of each (R41)."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Literal
 

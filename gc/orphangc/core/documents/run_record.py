@@ -4,8 +4,6 @@ A record is written beside the tombstones, in the state location, so that it out
 it holds sums only, and its size grows with jobs, never with objects.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from enum import StrEnum

@@ -5,8 +5,6 @@ manifests of version 2016-11-30; keys are URL-encoded in CSV files, and only the
 have the schema of ORC files, a Hive ``struct`` with the names of the Parquet files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ One check shows the retained checkpoints. A checkpoint that is still pending may
 a second check, with a newer completed checkpoint between, confirms a yes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

@@ -9,8 +9,6 @@ Two JobManagers that export one job and lived at once are two owners. An exporte
 slow its snapshots are. Only the store's times of these files count, so no two clocks are compared.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ A snapshot is the set of files that Flink still uses, exported for one job.
 hold, and a constructor checks none of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

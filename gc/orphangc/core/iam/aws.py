@@ -4,8 +4,6 @@ Source: the IAM policy grammar and "Actions, resources, and condition keys for A
 a deletion takes, "How to perform conditional deletes" in the Amazon S3 User Guide.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -3,8 +3,6 @@
 Source: Azure's "Actions and attributes for role assignment conditions for Blob Storage".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ Conditions are CEL with what IAM allows of it: ``startsWith``, ``endsWith`` and 
 nothing counts characters: so a delete condition cannot say "32 characters", nor "directly in".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Each need was read from the code and from the request log of whole runs; a test 
 a server that enforces policies. Other requests are not made, or their refusal is understood.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum

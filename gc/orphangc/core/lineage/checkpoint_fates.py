@@ -1,7 +1,5 @@
 """What becomes of every checkpoint under a retention policy, each with one reason (R40-R43)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ Nodes are places: a job directory, or the folder of a savepoint in none. An edge
 forgotten only splits a lineage, and a smaller lineage never lets more go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum

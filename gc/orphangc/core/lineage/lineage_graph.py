@@ -1,7 +1,5 @@
 """Lineages: jobs that continued one another, with the checkpoints of each."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime

@@ -5,8 +5,6 @@ newest state alone. A job that is stated to have begun from nothing has an edge 
 joins nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

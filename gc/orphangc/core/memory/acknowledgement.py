@@ -1,7 +1,5 @@
 """A person's acknowledgement that one fact of an earlier cycle is over."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 from datetime import datetime

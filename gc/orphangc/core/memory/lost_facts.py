@@ -4,8 +4,6 @@ Flink removes checkpoints in its normal course (``explanations``), which asks no
 else stays in the memory, cycle after cycle, until it is back or a person acknowledges it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -4,8 +4,6 @@ Each fact is kept until what it names is explained away (``lost_facts``) or ackn
 person. Two memories are joined fact by fact, so that two writers never lose each other's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Annotated, Self

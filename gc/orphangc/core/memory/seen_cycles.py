@@ -1,7 +1,5 @@
 """This cycle beside the earlier ones: what one of them saw and this one does not is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

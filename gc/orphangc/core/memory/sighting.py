@@ -1,7 +1,5 @@
 """What one cycle saw of the world, in the form in which the next cycles remember it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The cutoff: a minimum of named bounds, each named for the race that it closes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

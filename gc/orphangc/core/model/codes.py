@@ -1,7 +1,5 @@
 """The names of guards and conditions in plan, log and metric."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self

@@ -1,7 +1,5 @@
 """Which releases of Flink were tested (R27)."""
 
-from __future__ import annotations
-
 import re
 
 TESTED_FLINK_VERSIONS = (

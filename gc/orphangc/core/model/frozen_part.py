@@ -1,7 +1,5 @@
 """What every part of a JSON document of ours has in common."""
 
-from __future__ import annotations
-
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, field_validator

@@ -4,8 +4,6 @@ No other module of orphangc spells these names, and a set of areas that a fact d
 this table. Source: as ``core.model.naming``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ and a value. What becomes of a field of the value stands beside the field. No ru
 one of two writers saw, and their order does not matter, so that writers need no lock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -8,8 +8,6 @@ Source: Flink 1.13-2.3, ``AbstractFsCheckpointStorageAccess`` (``chk-``, ``share
 are files of an area.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Mapping

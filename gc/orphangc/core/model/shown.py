@@ -1,7 +1,5 @@
 """How options show a setting, said at its field; no Pydantic, which help does not load."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, get_args

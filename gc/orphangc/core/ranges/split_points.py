@@ -5,8 +5,6 @@ A ``Scale`` reads such names as numbers between 0 and 1, so that the seen part o
 how much of it is still to come, and where its middle is. Nothing rests on that but speed.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 

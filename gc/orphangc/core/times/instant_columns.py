@@ -1,7 +1,5 @@
 """The same for columns: Arrow stores any 64 bits as a time, and Python cannot show them all."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.compute as pc
 

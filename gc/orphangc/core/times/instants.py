@@ -7,8 +7,6 @@ near either end is an error in the middle of a run. So an instant is *known* onl
 or makes the document that shows it unreadable.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime

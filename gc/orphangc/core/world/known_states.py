@@ -1,7 +1,5 @@
 """What shows that a state location was used before: an emptied one is not a new one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

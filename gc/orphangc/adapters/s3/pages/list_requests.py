@@ -6,8 +6,6 @@ and words the refusals. Requests without a template (directory buckets, signatur
 go through botocore.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar

@@ -6,8 +6,6 @@ of the first object of the same form. It declines anything else (a comment, an e
 an unknown element, a missing byte), and botocore's parser reads the page instead.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Mapping

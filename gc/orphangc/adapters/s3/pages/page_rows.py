@@ -4,8 +4,6 @@ One object gives the form. The bytes between the values of all other objects are
 thousand rows at a time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads pages of ListObjectsV2 by botocore's parser: any form, slowly."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -8,8 +8,6 @@ signs them, so credentials are refreshed; botocore's blocking HTTP session sends
 and certificates are the same.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Collection, Mapping

@@ -5,8 +5,6 @@ configuration files, web identity, instance roles); ``storage_options``, ``FSSPE
 fsspec's configuration files stand before them. Its own retries, caches and listings are not used.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import socket

@@ -1,7 +1,5 @@
 """``discover``: what resources and configuration files say, as a document and as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``init``: ask, probe, write a commented configuration, and examine it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Flink 1.20.5 and 2.3.0 wrote the metadata. The demo makes the state files that i
 of the right names, and a few orphans.
 """
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Iterator

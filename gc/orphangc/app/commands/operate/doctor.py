@@ -1,7 +1,5 @@
 """``doctor``: check the configuration, its surroundings, and what runs need, before one begins."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict

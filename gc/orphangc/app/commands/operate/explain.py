@@ -1,7 +1,5 @@
 """``explain``: the reasons for one object's verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``policy``: the least permissions that runs need, as a provider's own policy document."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

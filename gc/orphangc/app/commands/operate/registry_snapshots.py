@@ -1,7 +1,5 @@
 """``registry export`` and ``registry show``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path

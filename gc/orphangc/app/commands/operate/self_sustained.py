@@ -1,7 +1,5 @@
 """``self-sustained``: whether a job still needs the snapshot that it was restored from."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

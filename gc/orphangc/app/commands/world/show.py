@@ -2,8 +2,6 @@
 that one fact of an earlier cycle has ended.
 """
 
-from __future__ import annotations
-
 import getpass
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 The templates compare values and compute none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The plan as a short summary in Markdown, for a pull request or a chat."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -4,8 +4,6 @@ Foreign text becomes a ``Text`` with its control characters escaped; Rich prints
 interprets it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lineages, and what would expire, as tables for a terminal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta

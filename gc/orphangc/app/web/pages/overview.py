@@ -1,7 +1,5 @@
 """The contents of the status page, from the whole status: what needs a person comes first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Pages for people, made from memory; only single verdicts come from a plan on this machine."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What a cluster's options say of its services, and what its REST API says of its options."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product

@@ -7,8 +7,6 @@ Source: Flink Kubernetes operator 1.8-1.15 and July 2026, custom resource defini
 ``BlueGreenUtils`` (1.14: a FlinkDeployment for each colour).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

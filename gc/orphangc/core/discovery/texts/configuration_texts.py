@@ -4,8 +4,6 @@ Source: Flink 1.14-2.3, ``GlobalConfiguration``: the older file has one ``key: v
 and everything behind ``#`` is a comment; the newer one is YAML, flat or nested.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -6,8 +6,6 @@ Source: Flink 1.14-2.3, ``CheckpointingOptions``, ``HighAvailabilityOptions``,
 ``PipelineOptionsInternal``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
