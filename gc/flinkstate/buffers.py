@@ -1,7 +1,5 @@
 """The bytes of a file: in memory, or mapped into it if they are many."""
 
-from __future__ import annotations
-
 from mmap import MADV_DONTNEED, PAGESIZE, mmap
 
 Buffer = bytes | mmap

@@ -1,7 +1,5 @@
 """Every error that is raised on purpose for single checkpoints, and its exit code."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

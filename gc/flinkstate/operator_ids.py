@@ -1,7 +1,5 @@
 """Operator ids from uids: the ids under which a checkpoint stores an operator's state."""
 
-from __future__ import annotations
-
 import struct
 
 _MASK = (1 << 64) - 1

@@ -4,8 +4,6 @@ The scan shares nothing with the parser, on purpose: if the parser overlooks a r
 still hold its file name, and a collector that uses both keeps the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

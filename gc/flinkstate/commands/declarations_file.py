@@ -1,7 +1,5 @@
 """The declarations file: YAML that people write and keep beside their job."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

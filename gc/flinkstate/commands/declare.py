@@ -1,7 +1,5 @@
 """``declare``: write the state declarations that a checkpoint implies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

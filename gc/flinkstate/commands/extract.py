@@ -1,7 +1,5 @@
 """``extract``: write the raw bytes of one operator state, one file per partition, for debugging."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import uuid

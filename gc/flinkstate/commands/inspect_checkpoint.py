@@ -1,7 +1,5 @@
 """``inspect``: the contents of checkpoints as documents, tables, trees and a page."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

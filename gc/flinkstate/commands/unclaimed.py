@@ -1,7 +1,5 @@
 """``unclaimed``: the state of a checkpoint that the job's next version no longer declares."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

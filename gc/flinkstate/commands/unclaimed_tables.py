@@ -1,7 +1,5 @@
 """Results of ``unclaimed`` as a document, as tables, and as warnings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any

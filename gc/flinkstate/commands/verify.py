@@ -1,7 +1,5 @@
 """``--verify``: are the files of a checkpoint there, and as long as it says?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass

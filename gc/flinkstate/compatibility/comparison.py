@@ -1,7 +1,5 @@
 """Results of a comparison of a checkpoint with declarations, as values."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Finds unclaimed state, without a declaration, and declared state that is not stored."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Declarations that a checkpoint implies, and the state that they cannot declare."""
 
-from __future__ import annotations
-
 from flinkstate.compatibility.declarations import (
     Declarations,
     DeclaredOperatorState,

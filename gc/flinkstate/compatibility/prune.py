@@ -4,8 +4,6 @@ Keyed state in part is in files that hold all states of a subtask: the caller re
 gives their handles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """How a command ends: with a stable code, and one line on stderr for an error."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """Arguments and options of the commands about single checkpoints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

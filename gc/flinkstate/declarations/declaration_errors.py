@@ -1,7 +1,5 @@
 """Errors in the state declarations of a job; each names the operator and the state."""
 
-from __future__ import annotations
-
 from flinkstate.errors import ExitCode, FlinkStateError
 
 

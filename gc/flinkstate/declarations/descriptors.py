@@ -1,7 +1,5 @@
 """Descriptors: declarations of single states, made before the job runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict, Unpack

@@ -1,7 +1,5 @@
 """State that a class declares on its fields, by markers and annotations."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Iterable, Mapping

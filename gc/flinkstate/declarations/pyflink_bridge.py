@@ -10,8 +10,6 @@
 PyFlink is imported when state is opened, not before: a manifest is made without it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any

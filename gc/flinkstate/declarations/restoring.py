@@ -1,7 +1,5 @@
 """How each operator state is redistributed at restore: as declared, if the checkpoint agrees."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from flinkstate.compatibility.declarations import Declarations, RedistributionMode

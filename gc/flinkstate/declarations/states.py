@@ -1,7 +1,5 @@
 """Kinds of state for annotations; PyFlink's own classes of these names also serve."""
 
-from __future__ import annotations
-
 from typing import Generic, TypeVar
 
 from flinkstate.compatibility.declarations import KeyedStateType, RedistributionMode

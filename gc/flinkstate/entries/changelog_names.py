@@ -6,8 +6,6 @@ Source: Flink 1.15-2.3, ``StateChangeFormat.write``, ``AbstractStateChangeLogger
 ``StateMetaInfoSnapshotReadersWriters``.
 """
 
-from __future__ import annotations
-
 from flinkstate.metadata.cursor import Cursor
 from flinkstate.state.backend_headers import KEYED_KINDS, keyed_contents
 from flinkstate.state.contents import KeyedStateContents

@@ -3,8 +3,6 @@
 Source: Flink 1.8-2.3, ``FullSnapshotAsyncWriter``, ``FullSnapshotRestoreOperation``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

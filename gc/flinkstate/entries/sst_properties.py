@@ -7,8 +7,6 @@ Source: RocksDB 5.17 to 8.10 (Flink 1.8-2.3), ``table/format.cc`` (footer of for
 5), ``table/block_based/block.cc``, ``table/table_properties.cc``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A folder on any file system that fsspec knows, by fsspec's common methods only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a program lends to the commands about single checkpoints: how it opens places."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass

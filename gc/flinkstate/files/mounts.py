@@ -1,7 +1,5 @@
 """The table of mounts of this machine: which file system is at which folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Paths and URIs, as a person writes them and resolved."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

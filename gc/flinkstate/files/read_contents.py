@@ -1,7 +1,5 @@
 """Contents of a checkpoint, with the few bytes of state files that name the states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Comparison of two checkpoints: their shared files, and what one adds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Contents of a checkpoint as the part ``contents`` of the JSON document of ``inspect``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flinkstate.state.contents import (

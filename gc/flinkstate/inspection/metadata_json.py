@@ -1,7 +1,5 @@
 """The JSON document of ``orphangc inspect`` for a metadata file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

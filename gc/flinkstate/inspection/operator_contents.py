@@ -1,7 +1,5 @@
 """Contents of an operator, from ``_metadata`` and the headers it refers to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar

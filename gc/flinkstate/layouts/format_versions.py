@@ -4,8 +4,6 @@ Source: Flink 1.8-2.3, ``MetadataV2V3SerializerBase``, ``MetadataV2Serializer`` 
 ``MetadataV7Serializer``, ``ChannelStateHandleSerializer``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from flinkstate.layouts.handle_layouts import (

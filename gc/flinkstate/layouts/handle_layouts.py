@@ -7,8 +7,6 @@ Source: Flink 1.8-2.3, ``MetadataV2V3SerializerBase``, ``MetadataV2Serializer`` 
 ``MetadataV7Serializer``, ``ChannelStateHandleSerializer``.
 """
 
-from __future__ import annotations
-
 from flinkstate.layouts.record_layouts import RecordLayout, RecordPart, coded_layout, layout_of
 from flinkstate.values import handles
 from flinkstate.values.metadata_values import HandleKind

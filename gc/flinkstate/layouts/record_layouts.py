@@ -1,7 +1,5 @@
 """Vocabulary of the layout tables: fields and records of ``_metadata``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import fields as fields_of

@@ -7,8 +7,6 @@ The entry-by-entry reader accepts every entry that this module accepts: each byt
 code equal to the first entry's, or text checked to be ASCII without zeros, or any plain number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Java's ``DataOutput`` conventions: a bounded cursor over bytes, and modified UTF-8."""
 
-from __future__ import annotations
-
 import re
 import struct
 from typing import Any

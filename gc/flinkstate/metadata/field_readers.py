@@ -1,7 +1,5 @@
 """Readers of each kind of field, with every check that decides whether a file is accepted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any

@@ -1,7 +1,5 @@
 """The full pass over ``_metadata``: reads every byte into a value, or refuses the file."""
 
-from __future__ import annotations
-
 from flinkstate.layouts.format_versions import ALL_LAYOUTS
 from flinkstate.metadata.field_readers import READERS
 from flinkstate.metadata.parser import MetadataPass, parse_metadata

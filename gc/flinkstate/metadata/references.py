@@ -1,7 +1,5 @@
 """The fast pass over ``_metadata``: collects only the references of the checkpoint."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast

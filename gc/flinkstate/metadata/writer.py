@@ -1,7 +1,5 @@
 """Writes a metadata value as the bytes that Flink would write."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

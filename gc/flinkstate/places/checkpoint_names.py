@@ -1,7 +1,5 @@
 """Flink's names of a checkpoint's folder and of the file that makes it one."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

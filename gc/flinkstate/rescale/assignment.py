@@ -1,7 +1,5 @@
 """State of each new subtask when a checkpoint is restored with another parallelism."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Finds the partitions of one operator state in a checkpoint."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

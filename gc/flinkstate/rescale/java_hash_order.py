@@ -1,7 +1,5 @@
 """Iteration order of strings in Java's hash maps: Flink assigns state in this order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 _SMALLEST_TABLE = 16

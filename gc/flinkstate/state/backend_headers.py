@@ -7,8 +7,6 @@ states; only the header names their serializers.
 Source: Flink 1.8-2.3, ``KeyedBackendSerializationProxy``, ``OperatorBackendSerializationProxy``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from flinkstate.metadata.cursor import Cursor

@@ -1,7 +1,5 @@
 """State in a checkpoint by operator, as values: names, kinds and bytes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

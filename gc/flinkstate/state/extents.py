@@ -1,7 +1,5 @@
 """Extents of state: files, segments of merged files, and blobs in ``_metadata``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple

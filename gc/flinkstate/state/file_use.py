@@ -1,7 +1,5 @@
 """Files of each operator's state, the bytes used of each, and the least that a restore needs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Positions of the headers that hold the names of states, and the size to read of each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from flinkstate.state.extents import Extent, Inline, place_of

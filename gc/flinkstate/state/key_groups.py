@@ -1,7 +1,5 @@
 """Key groups of subtasks, and the keyed state that they read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from flinkstate.state.partitions import stream_size

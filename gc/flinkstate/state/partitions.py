@@ -1,7 +1,5 @@
 """Offsets and sizes of the partitions of operator states in their handle."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from flinkstate.state.referenced_files import known_size

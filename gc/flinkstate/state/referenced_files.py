@@ -1,7 +1,5 @@
 """Physical files and directories that a fully read metadata file names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache

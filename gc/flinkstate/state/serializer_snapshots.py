@@ -8,8 +8,6 @@ Source: Flink 1.8-2.3, ``TypeSerializerSnapshotSerializationUtil``, ``TypeSerial
 ``LinkedOptionalMapSerializer``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NoReturn
 

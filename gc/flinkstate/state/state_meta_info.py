@@ -6,8 +6,6 @@ by a landmark that only records have, and the counts must match; otherwise the h
 Source: Flink 1.8-2.3, ``StateMetaInfoSnapshotReadersWriters``, ``StateMetaInfoSnapshot``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass

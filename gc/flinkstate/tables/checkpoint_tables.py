@@ -3,8 +3,6 @@
 Foreign text becomes a ``Text`` with its control characters escaped.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rich.console import Group, RenderableType

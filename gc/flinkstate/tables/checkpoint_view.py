@@ -1,7 +1,5 @@
 """The contents of a checkpoint, as rows and slices for tables, tree and page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum

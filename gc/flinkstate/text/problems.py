@@ -1,7 +1,5 @@
 """What is wrong with a setting or a declaration, in one line."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any

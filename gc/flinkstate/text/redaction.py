@@ -4,8 +4,6 @@ Every repetition below is bounded or begins at a fixed word: names in a bucket a
 line of a log must not take seconds.
 """
 
-from __future__ import annotations
-
 import re
 
 from flinkstate.places.locations import StoreKind, kind_of

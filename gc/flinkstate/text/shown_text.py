@@ -1,7 +1,5 @@
 """Foreign text, sizes and numbers of things as people read them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

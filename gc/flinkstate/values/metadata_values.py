@@ -1,7 +1,5 @@
 """Content of a Flink ``_metadata`` file as values, complete enough to write the same bytes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 
