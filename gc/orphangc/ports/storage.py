@@ -103,12 +103,7 @@ class Storage(ABC):
         return self.objects()
 
     def later_folders(self, prefix: str, after: str) -> list[str]:
-        """Return the names of a folder's sub-folders that sort after a name, or of all.
-
-        Raises:
-            StorageUnreachableError: As ``folder``.
-
-        """
+        """Return the names of a folder's sub-folders that sort after a name, or of all."""
         del after
         return list(self.folder(prefix).folders)
 
@@ -161,10 +156,8 @@ class Storage(ABC):
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return ``size`` bytes from ``start`` on, or ``None`` if the object is absent.
 
-        Returns fewer bytes at the end of the object, and none behind it.
-
-        Raises:
-            StorageUnreachableError: Anything but absence.
+        Returns fewer bytes at the end of the object, and none behind it. All else is a
+        ``StorageUnreachableError``.
         """
 
     @abstractmethod
@@ -281,9 +274,7 @@ class Storage(ABC):
     def buckets(self) -> tuple[str, ...] | None:
         """Return the URIs of all buckets of the account, ``None`` where a storage has none beside.
 
-        Raises:
-            NotReportedError: The account may not list them.
-            StorageUnreachableError: The store gives no usable answer.
+        An account that may not list them gives a ``NotReportedError``.
         """
         return None
 

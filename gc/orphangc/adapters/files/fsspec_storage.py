@@ -192,11 +192,7 @@ class FsspecStorage(Storage):
         return [(name, info) for name, info in entries if name]
 
     def _name(self, info: Info, folder: str) -> str:
-        """Return the last part of a listed name, "" for the folder itself.
-
-        Raises:
-            StorageUnreachableError: It is elsewhere, or a folder in a bucket that has no name.
-        """
+        """Return the last part of a listed name, "" for the folder; an error if it is elsewhere."""
         name = str(info["name"])
         bare = name.rstrip("/")
         if bare.strip("/") == folder.strip("/"):

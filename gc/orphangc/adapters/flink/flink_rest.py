@@ -92,32 +92,21 @@ class FlinkRest:
         self._timeout_seconds = timeout.total_seconds()
 
     def observe(self) -> ClusterFacts:
-        """Return the facts about every job that the cluster lists, all or nothing.
+        """Return the facts about every listed job, or raise ``RegistryUnavailableError``.
 
         A job that disappears between two requests fails the observation, because its checkpoints
         would be missing.
-
-        Raises:
-            RegistryUnavailableError: After bounded retries; one line, without credentials.
         """
         return self._asked(self._observe)
 
     def options(self) -> Mapping[str, str]:
-        """Return the configuration of the cluster as it shows it, asked once.
-
-        Raises:
-            RegistryUnavailableError: There is no such answer; one line, without credentials.
-        """
+        """Return the cluster's configuration, asked once, or raise ``RegistryUnavailableError``."""
         return self._asked(
             lambda client: cluster_settings(*self._once(client, CONFIG_PATH, OPTIONS_PATH)).options
         )
 
     def listed(self) -> Mapping[JobId, str]:
-        """Return the status word of every job that the cluster lists, asked once.
-
-        Raises:
-            RegistryUnavailableError: There is no such answer; one line, without credentials.
-        """
+        """Return the status word of each job, asked once, or raise ``RegistryUnavailableError``."""
         return self._asked(lambda client: listed_jobs(*self._once(client, JOBS_PATH)))
 
     def _once(self, client: httpx.Client, *paths: str) -> list[bytes]:

@@ -120,11 +120,7 @@ class KubernetesHa(NamespaceListing):
     """HA metadata of one namespace."""
 
     def observe(self) -> HaFacts:
-        """Return the facts of the namespace, all or nothing.
-
-        Raises:
-            RegistryUnavailableError: After bounded retries; one line.
-        """
+        """Return the facts of the namespace, or raise ``RegistryUnavailableError``."""
         try:
             maps, resources = self.config_map_keys(HA_SELECTOR), self.operated()
         finally:

@@ -27,7 +27,10 @@ _Found = TypeVar("_Found")
 
 
 class NamespaceListing:
-    """One namespace of the API server that this process can reach."""
+    """One namespace of the API server that this process can reach.
+
+    Each listing is whole, or raises ``RegistryUnavailableError`` after bounded retries.
+    """
 
     def __init__(self, namespace: str, *, timeout: timedelta) -> None:
         """Take the namespace; ``SettingsError`` if the extra ``kubernetes`` is missing."""
@@ -39,11 +42,7 @@ class NamespaceListing:
         self._api.close()
 
     def config_map_keys(self, selector: str) -> list[tuple[str, list[str]]]:
-        """Return name and keys of each ConfigMap that a label selector chooses.
-
-        Raises:
-            RegistryUnavailableError: After bounded retries; one line.
-        """
+        """Return name and keys of each ConfigMap that a label selector chooses."""
         found = self._config_maps(label_selector=selector)
         return [
             (each["metadata"]["name"], [*each.get("data", ()), *each.get("binaryData", ())])
@@ -54,9 +53,6 @@ class NamespaceListing:
         """Return the texts of each ConfigMap that a selector chooses, by its name.
 
         A text may be given as bytes; the value of what is none is ``None``.
-
-        Raises:
-            RegistryUnavailableError: After bounded retries; one line.
         """
         return {
             each["metadata"]["name"]: {
@@ -67,11 +63,7 @@ class NamespaceListing:
         }
 
     def workloads(self) -> dict[str, list[Any]]:
-        """Return what may run a JobManager without the operator, as JSON documents by kind.
-
-        Raises:
-            RegistryUnavailableError: After bounded retries; one line.
-        """
+        """Return what may run a JobManager without the operator, as JSON documents by kind."""
         return {
             kind: self._resources(plural, group, "v1")
             for kind, (plural, group) in _WORKLOADS.items()
@@ -163,12 +155,7 @@ def _plurals_of(version: str, api: Any, timeout: Any) -> frozenset[str]:
 
 
 def selected_namespaces(selector: str | None, *, timeout: timedelta) -> list[str]:
-    """Return the names of the namespaces that a label selector chooses, of all without one.
-
-    Raises:
-        RegistryUnavailableError: After bounded retries; one line.
-        SettingsError: The extra ``kubernetes`` is not installed.
-    """
+    """Return the namespaces that a label selector chooses, all without one; raises as a listing."""
     api = KubernetesApi(timeout=timeout)
     try:
         found = api.listed(

@@ -183,9 +183,6 @@ class Bucket(Storage):
         The store shows it: asked to begin at its second name, it does. A service that does not know
         ``start`` begins at the first; one with directories has an order of its own, and shows some
         on its first page.
-
-        Raises:
-            RequestError: A page failed.
         """
         first = self.page(PageRequest(self.root))
         if first.rows["size"].null_count:
@@ -288,11 +285,7 @@ class Bucket(Storage):
             self.list_requests += 1
 
     def relative(self, name: str) -> ObjectKey:
-        """Return a name relative to the storage root.
-
-        Raises:
-            RequestError: It is outside of the storage root: the answer is to another request.
-        """
+        """Return a name relative to the storage root, or raise ``RequestError`` for one outside."""
         if not name.startswith(self.root):
             raise RequestError(f"asked for {self.root!r}, got {name!r}")
         return ObjectKey(name[len(self.root) :])
@@ -306,8 +299,7 @@ class Bucket(Storage):
     ) -> BucketPage:
         """Return a page of names, sizes, known times and identities.
 
-        Raises:
-            RequestError: A name does not start with ``prefix``: the answer is to another request.
+        A name that does not start with ``prefix`` is a ``RequestError``: it answers another one.
         """
         names, sizes, times, etags = columns
         folders = tuple(folders)

@@ -61,11 +61,7 @@ class EarlierStorage(Storage):
         self._storage.list_requests = count
 
     def objects(self, prefix: str = "") -> Iterator[pa.RecordBatch]:
-        """Yield the objects of the earlier listing, or the present objects of a folder.
-
-        Raises:
-            StorageUnreachableError: See ``Storage``.
-        """
+        """Yield the earlier listing, or the present objects of a folder; see ``Storage``."""
         return self._storage.objects(prefix) if prefix else self._listed()
 
     def _listed(self) -> Iterator[pa.RecordBatch]:

@@ -66,12 +66,9 @@ class PlanDirectory:
         return self.path / "verdicts"
 
     def prepared(self) -> Self:
-        """Return this folder after a check that a new plan can be written here.
+        """Return this folder, or raise ``SettingsError`` if no new plan can be written here.
 
         The folder may hold the files of an interrupted plan, whose listing is resumed.
-
-        Raises:
-            SettingsError: The path is no folder, or holds other files.
         """
         if self.path.exists() and not (self.path.is_dir() and self._is_free()):
             raise SettingsError(f"{self.path} exists and is not an empty folder; give a new one")
@@ -119,12 +116,7 @@ class PlanDirectory:
         return signed
 
     def read(self) -> Plan:
-        """Return the plan, complete and unaltered.
-
-        Raises:
-            SettingsError: There is no plan here.
-            PlanMismatchError: It is damaged, altered, or by another version of the format.
-        """
+        """Return the plan, complete and unaltered; raises as ``read_head``."""
         plan = self.read_head()
         self.check(plan)
         return plan

@@ -38,13 +38,7 @@ class VerdictLookup:
         self._directory = PlanDirectory(folder)
 
     def plan(self) -> Plan:
-        """Return the plan.
-
-        Raises:
-            SettingsError: There is no plan.
-            PlanMismatchError: It is damaged, altered, or by another version of the format.
-            TooLargeError: ``plan.json`` is larger than ``MAX_PLAN_BYTES``.
-        """
+        """Return the plan, as ``PlanDirectory``; a large one is a ``TooLargeError``."""
         path = self._directory.path / "plan.json"
         if path.is_file() and path.stat().st_size > MAX_PLAN_BYTES:
             raise TooLargeError(f"{path} is too large for a page")
@@ -74,11 +68,7 @@ class VerdictLookup:
         return None
 
     def examples(self, plan: Plan, each: int) -> dict[str, list[dict[str, Any]]]:
-        """Return the first rows of each reason among the first rows of the plan.
-
-        Raises:
-            PlanMismatchError: A file is absent or damaged.
-        """
+        """Return the first rows of each reason among the plan's first, or ``PlanMismatchError``."""
         found: dict[str, list[dict[str, Any]]] = {}
         rows = 0
         with self._translated():

@@ -103,11 +103,7 @@ class WorkFolder:
         return self.write(kind, target.getvalue().to_pybytes(), rows=rows)
 
     def read_rows(self, file: ExchangeFile) -> pa.RecordBatch:
-        """Return all rows of a file as one batch.
-
-        Raises:
-            StorageUnreachableError: See ``read``.
-        """
+        """Return all rows of a file as one batch; raises as ``read``."""
         with ipc.open_stream(self.read(file)) as reader:
             table = reader.read_all().combine_chunks()
         batches = table.to_batches()

@@ -37,21 +37,13 @@ def settings_from(values: Mapping[str, Any]) -> StorageRootSettings:
 
 
 def policy_from(values: Mapping[str, Any]) -> RetentionPolicy | None:
-    """Return the retention policy of some options, ``None`` if none of them is given.
-
-    Raises:
-        SettingsError: An option is invalid; the message names it, in one line.
-    """
+    """Return the policy of some options, ``None`` without one; raises as ``settings_from``."""
     is_stated = any(value is not None for value in values.values())
     return _validated(RetentionPolicy, values, _as_option) if is_stated else None
 
 
 def validated(model: type[_Model], values: Mapping[str, Any]) -> _Model:
-    """Return a model of validated settings, as discovery makes them.
-
-    Raises:
-        SettingsError: A value is invalid; the message names it, in one line.
-    """
+    """Return a model of validated settings, as discovery makes it; raises as ``settings_from``."""
     return _validated(model, values, as_in_files)
 
 

@@ -40,11 +40,7 @@ def remembered(cycle: Cycle, start: CycleStart) -> Cycle:
 def lineages_now(
     settings: StorageRootSettings, *, report: Path | None, price: float
 ) -> LineageReport:
-    """Return the lineages of a storage root as they are now; nothing is changed or remembered.
-
-    Raises:
-        OrphanGcError: The storage root, an extra root or the state location cannot be read.
-    """
+    """Return the lineages of a storage root as they are now; nothing is changed or remembered."""
     checked_files(settings, None, report)
     found = opened_lineage_cycle(start_of(settings), None).report
     write_report(found, report, price)
@@ -99,9 +95,6 @@ def make_expiry(
     """Return a plan of ``expire``, written to a new folder; nothing else is changed.
 
     Its cycle is remembered, as that of ``plan`` is.
-
-    Raises:
-        OrphanGcError: Nothing was planned, and nothing was written.
     """
     for uri in () if policy is None else policy.savepoints:
         if not any(place.contains(canonical(uri)) for place in settings.own_places):

@@ -37,13 +37,10 @@ class KeptPlans:
         return cls(configuration.plans_folder / name, configuration.keep_plans)
 
     def new(self, run_id: str) -> Path:
-        """Return the folder for the plan of a run.
+        """Return the folder for the plan of a run, or raise ``SettingsError``.
 
         If the run before was interrupted, its folder is renamed and its listing resumed if it is
         young enough.
-
-        Raises:
-            SettingsError: The plans cannot be listed.
         """
         folder = self.folder / run_id
         before = max(self._runs(), default=None)
@@ -61,9 +58,6 @@ class KeptPlans:
         """Return what the newest plan knows about its state location; nothing without a plan.
 
         A plan that cannot be read is ignored: this is a hint of a lost state, never evidence.
-
-        Raises:
-            SettingsError: The plans cannot be listed.
         """
         for folder in sorted(self._runs(), reverse=True):
             try:

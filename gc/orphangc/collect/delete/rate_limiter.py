@@ -56,11 +56,7 @@ class RateLimiter:
         raise RunStoppedError
 
     def await_turn(self, turn: float) -> bool:
-        """Return whether a request may be sent, when its turn has come: not in a pause.
-
-        Raises:
-            RunStoppedError: Nothing may.
-        """
+        """Return whether a request may go, when its turn has come: not in a pause."""
         if self.stopped.wait(max(0.0, turn - self.clock())):
             raise RunStoppedError
         return self.rate.paused_until <= self.clock()

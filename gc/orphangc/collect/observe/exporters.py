@@ -328,9 +328,7 @@ _TRIES = 3
 def newest(exports: ExporterFolder, job_id: JobId) -> tuple[str, RegistrySnapshot] | None:
     """Return name and content of a job's newest snapshot, ``None`` if there is none.
 
-    Raises:
-        UnreadableSnapshotError: It is not one whole snapshot of the job.
-        StorageUnreachableError: The folder cannot be listed or read.
+    One that is not whole, or another job's, is an ``UnreadableSnapshotError``.
     """
     for _ in range(_TRIES):
         names = exports.names(job_id)

@@ -92,11 +92,7 @@ def read_discovery_memory(files: StateFiles) -> DiscoveryRead:
 
 
 def forget_discovery(files: StateFiles) -> None:
-    """Remove a memory that is lost, as a person acknowledged: the next run writes a new one.
-
-    Raises:
-        OrphanGcError: The state location cannot be written.
-    """
+    """Remove a memory that is lost, as a person acknowledged: the next run writes a new one."""
     for name in tuple(files.names(FOLDER)):
         files.remove(f"{FOLDER}/{name}")
     files.remove(MARKER)

@@ -111,11 +111,7 @@ def checks_of_job(state: RootState, job_id: JobId) -> tuple[RememberedUsageCheck
 
 
 def keep_checks(state: RootState, job_id: JobId, looks: Sequence[RememberedUsageCheck]) -> None:
-    """Write checks; of two that are written at once one is lost, which costs one more.
-
-    Raises:
-        StorageUnreachableError: They could not be written.
-    """
+    """Write checks; of two that are written at once one is lost, which costs one more."""
     state.bind()
     state.files.write(
         _checks_name(state, job_id), _CHECKS.dump_json(tuple(looks), indent=1) + b"\n"

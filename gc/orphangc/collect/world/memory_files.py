@@ -147,12 +147,7 @@ def _records(state: RootState) -> list[ExpiredCheckpoint]:
 
 
 def read_acknowledgements(state: RootState) -> tuple[Acknowledgement, ...]:
-    """Return everything that persons acknowledged about the storage root.
-
-    Raises:
-        DamagedMemoryError: A file is no acknowledgement.
-        StorageUnreachableError: The state location cannot be listed or read.
-    """
+    """Return all that persons acknowledged about the storage root, or ``DamagedMemoryError``."""
     folder = f"{state.folder}/acknowledged"
     found = []
     for name in state.files.names(folder):

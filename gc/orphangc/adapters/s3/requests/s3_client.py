@@ -240,12 +240,7 @@ class S3Client:
     dated: DatedAnswer | None = None
 
     def __init__(self, location: Location, *, attempts: int = 4) -> None:
-        """Take the bucket and the maximum attempts of a request; four take some 7 s in all.
-
-        Raises:
-            SettingsError: The settings of S3 are not usable.
-            Exception: One of ``CALL_ERRORS``.
-        """
+        """Take the bucket and the attempts of a request, four take some 7 s; raises ``CALL_ERRORS``."""
         self.bucket = location.authority
         self._fs = _open(storage_options(location), attempts)
 

@@ -389,11 +389,7 @@ def _judged_jobs(
     shared: SharedCheckpoints,
     known: Sequence[KnownState],
 ) -> ShortCycle:
-    """Return what a run would find in the named places now; change and remember nothing.
-
-    Raises:
-        OrphanGcError: The storage root, an extra root or the state location cannot be read.
-    """
+    """Return what a run would find in the named places now; change and remember nothing."""
     settings = settings.model_copy(update={"search": SearchScope.PLACES})
     if estimated_objects(storage, _SHORT).objects >= _SHORT:
         return unlisted_cycle_of(settings, shared, known)

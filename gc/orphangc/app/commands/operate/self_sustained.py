@@ -171,13 +171,10 @@ def _document(check: RememberedUsageCheck) -> dict[str, Any]:
 def _check_known(
     place: Location, seen: Sequence[UsageCheckPart], before: Sequence[RememberedUsageCheck]
 ) -> None:
-    """Make sure that a snapshot is known: no job needs a mistyped name.
+    """Make sure that a snapshot is known, or raise ``SettingsError``: no job needs a mistyped name.
 
     Flink deletes what it claimed. An absent snapshot is still known from earlier checks, or as the
     one that the job was restored from.
-
-    Raises:
-        SettingsError: The snapshot is unknown.
     """
     uri = str(place)
     restored = (each for each in seen if each.restored_from)

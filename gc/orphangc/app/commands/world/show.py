@@ -63,11 +63,7 @@ def unlisted_cycle_of(
     shared: SharedCheckpoints | None = None,
     known: Sequence[KnownState] = (),
 ) -> ShortCycle:
-    """Return what is known about a storage root without listing its objects; change nothing.
-
-    Raises:
-        OrphanGcError: The storage root, an extra root or the state location cannot be read.
-    """
+    """Return what is known about a storage root without listing its objects; change nothing."""
     start = start_of(patient(settings), known)
     with opened(start, lambda *_: None, shared=shared) as environment:
         return unlisted_cycle(environment, halted=start.state.halted(), before=start.before)
@@ -132,9 +128,6 @@ def world_of_call(settings: StorageRootSettings) -> NamedWorld:
     """Return the world that the options name, and what earlier cycles know about the rest.
 
     Another configuration may name what the options leave out: it is neither lost nor silent.
-
-    Raises:
-        OrphanGcError: The storage root, an extra root or the state location cannot be read.
     """
     registries = [str(canonical(source)) for source in settings.registry]
     found = _named(settings)
@@ -143,12 +136,7 @@ def world_of_call(settings: StorageRootSettings) -> NamedWorld:
 
 
 def worlds_of(config: Path) -> dict[str, NamedWorld]:
-    """Return the world of each configured storage root, by its URI.
-
-    Raises:
-        SettingsError: The configuration is not usable.
-        OrphanGcError: A storage root, an extra root or a state location cannot be read.
-    """
+    """Return the world of each configured storage root, by its URI."""
     found = load_and_discover(config)
     if found.discovery.unnamed:
         log.warning("workloads.unnamed", message=unnamed_text(found.discovery))
