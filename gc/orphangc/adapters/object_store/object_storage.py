@@ -136,7 +136,7 @@ class ObjectStorage(Bucket):
         self._may_list = False
 
     def heads(self, keys: Sequence[ObjectKey]) -> list[HeadResult]:
-        """Return for each key the facts, ``None`` if absent, or the error; an absent bucket raises."""
+        """Return for each key the facts, ``None`` if absent, or the error; raises for a bucket."""
         found: dict[ObjectKey, HeadResult] = {}
         plain = [key for key in keys if key and not _ODD.search(key)]
         if len(plain) >= _FEWEST and self._may_list and self.is_ordered:

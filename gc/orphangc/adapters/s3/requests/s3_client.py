@@ -240,7 +240,7 @@ class S3Client:
     dated: DatedAnswer | None = None
 
     def __init__(self, location: Location, *, attempts: int = 4) -> None:
-        """Take the bucket and the attempts of a request, four take some 7 s; raises ``CALL_ERRORS``."""
+        """Take the bucket and the attempts of a request, four take 7 s; raises ``CALL_ERRORS``."""
         self.bucket = location.authority
         self._fs = _open(storage_options(location), attempts)
 
