@@ -1,10 +1,8 @@
 """``inspect --rescale-to``: the state of each new subtask, as a document and as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -148,7 +146,7 @@ class _Unions:
     bytes: int | None
 
     @classmethod
-    def of(cls, states: Sequence[AssignedState]) -> _Unions:
+    def of(cls, states: Sequence[AssignedState]) -> Self:
         parts: dict[str, list[AssignedState]] = {}
         for state in states:
             parts.setdefault(state.name, []).append(state)

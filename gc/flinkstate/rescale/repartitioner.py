@@ -1,9 +1,8 @@
 """Flink's repartitioner of operator state: assigns partitions to new subtasks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from flinkstate.rescale.java_hash_order import order_of_computed, order_of_put
 from flinkstate.state.partitions import partition_sizes, states_of
@@ -35,7 +34,7 @@ class AssignedState:
     from_subtask: int
     delegate: StreamHandle
 
-    def part(self, start: int, end: int) -> AssignedState:
+    def part(self, start: int, end: int) -> Self:
         """Return some of the partitions, by their index in the list."""
         return replace(self, offsets=self.offsets[start:end], sizes=self.sizes[start:end])
 

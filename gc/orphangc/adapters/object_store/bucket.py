@@ -5,8 +5,6 @@ an object (an ETag, a generation) itself, so nothing happens between the check a
 may be served by stores that do not, so each object is looked at before, too.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from abc import abstractmethod
@@ -16,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import pyarrow as pa
 import structlog
@@ -57,7 +55,7 @@ class RequestError(Exception):
         self.is_sent = is_sent
 
     @classmethod
-    def of(cls, err: Exception, *, is_sent: bool = True) -> RequestError:
+    def of(cls, err: Exception, *, is_sent: bool = True) -> Self:
         """Return the failure that an error of a client stands for."""
         return cls(f"{type(err).__name__}: {err}".partition("\n")[0], is_sent=is_sent)
 

@@ -1,13 +1,12 @@
 """The plans of runs: a folder for each storage root, in it one for each of the newest runs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import structlog
 
@@ -31,7 +30,7 @@ class KeptPlans:
     keep: int
 
     @classmethod
-    def of(cls, configuration: Configuration, root: ScheduledRoot) -> KeptPlans:
+    def of(cls, configuration: Configuration, root: ScheduledRoot) -> Self:
         """Return the plans of a storage root."""
         name = hashlib.sha256(root.root.encode()).hexdigest()[:16]
         return cls(configuration.plans_folder / name, configuration.keep_plans)

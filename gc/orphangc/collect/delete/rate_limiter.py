@@ -1,11 +1,10 @@
 """Rate limiter of deletion requests: many threads, one rate."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Self
 
 from orphangc.collect.runs.held_run import HeldRun, RunStoppedError
 from orphangc.core.model.rate import DeletionRate
@@ -30,7 +29,7 @@ class RateLimiter:
     _changing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, run: HeldRun, most_at_once: int) -> RateLimiter:
+    def of(cls, run: HeldRun, most_at_once: int) -> Self:
         """Return the rate limiter of a run, which ends its waits."""
         return cls(DeletionRate.of(run.settings.delete_rate, most_at_once), stopped=run.stopped)
 

@@ -5,12 +5,11 @@ any it begins with the job's first origin again, whatever the job has completed 
 users of a snapshot, and what is safe to delete all ask here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import Self
 
 from flinkstate.files.paths import by_each_name, with_any_name
 from flinkstate.places.checkpoint_names import is_job_id
@@ -105,7 +104,7 @@ class Origins:
     hidden: Sequence[HiddenOrigin] = field(default=())
 
     @classmethod
-    def of(cls, facts: OriginFacts) -> Origins:
+    def of(cls, facts: OriginFacts) -> Self:
         """Return those of every job that does not surely go on from a checkpoint of its own."""
         free = {*facts.over, *(key for key, job in facts.jobs.items() if recovers(job))}
         return cls(shown=by_each_name(shown_origins(facts, free)), hidden=hidden_origins(facts))

@@ -1,9 +1,8 @@
 """Job directories that contain each job's state (R12)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from flinkstate.places.locations import Location, place_of, places_of
 from orphangc.collect.mark.evidence_of_jobs import owner_of
@@ -78,7 +77,7 @@ class _State:
         job: JobEvidence,
         settings: StorageRootSettings,
         by_folder: Mapping[Location, Checkpoint],
-    ) -> _State:
+    ) -> Self:
         origins = _origins(job, settings)
         places = {each for each in origins if each is not None}
         checkpoints = [by_folder[each] for each in places if each in by_folder]

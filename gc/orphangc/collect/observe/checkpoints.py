@@ -1,7 +1,5 @@
 """Find and read checkpoints: every ``_metadata`` below a storage root, or no plan at all."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import partial
 from threading import Lock
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -268,9 +267,7 @@ class CheckpointReader:
     _one_at_a_time: Lock = field(default_factory=Lock)
 
     @classmethod
-    def of(
-        cls, settings: StorageRootSettings, shared: SharedCheckpoints | None = None
-    ) -> CheckpointReader:
+    def of(cls, settings: StorageRootSettings, shared: SharedCheckpoints | None = None) -> Self:
         """Return a reader for a storage root that has read nothing yet."""
         return cls(settings.aliases, settings.acknowledged, listed=settings.location, shared=shared)
 

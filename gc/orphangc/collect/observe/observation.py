@@ -8,14 +8,12 @@ protected; a checkpoint that existed all the time proves that nothing hid from b
 registry, E2 proves it.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from flinkstate.layouts.format_versions import MAGIC
 from flinkstate.places.checkpoint_names import METADATA_NAME, metadata_folder
@@ -300,7 +298,7 @@ class _Searching:
     listings: Mapping[Location, ListedStorage]
 
     @classmethod
-    def begun(cls, environment: Environment, named: Iterable[Named]) -> _Searching:
+    def begun(cls, environment: Environment, named: Iterable[Named]) -> Self:
         if environment.search is None:
             return cls(environment, None, {})
         search = replace(

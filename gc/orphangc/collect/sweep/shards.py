@@ -1,10 +1,9 @@
 """Temporary rows on disk in shards, each a range of keys and small enough for memory."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +28,7 @@ class Cuts:
     keys: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, sample: Iterable[str], rows: int) -> Cuts:
+    def of(cls, sample: Iterable[str], rows: int) -> Self:
         """Return the cuts that give shards of about ``ROWS_A_SHARD`` of ``rows`` rows."""
         ordered = sorted(sample)
         shards = -(-rows // ROWS_A_SHARD)

@@ -1,12 +1,11 @@
 """What one cycle saw of the world, taken from its observation for the memory."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from itertools import chain
+from typing import Self
 
 from flinkstate.files.paths import spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME, is_area, is_savepoint_folder
@@ -312,7 +311,7 @@ class _ShownJobs:
     at: Mapping[Location, Sequence[Checkpoint]]
 
     @classmethod
-    def of(cls, marked: Mark, aliases: Sequence[Alias]) -> _ShownJobs:
+    def of(cls, marked: Mark, aliases: Sequence[Alias]) -> Self:
         around = grouped(marked.checkpoints, lambda one: one.directory or one.folder.parent)
         at = grouped(marked.checkpoints, lambda one: one.folder)
         return cls(marked.owners.keys, aliases, around, at)

@@ -4,12 +4,10 @@ The grammar stays in ``names``: it is asked once for each distinct head, a head 
 the UUID that it ends in, and once for each key that ends in none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +89,7 @@ class Columns:
         lo: npt.NDArray[np.uint64],
         has_uuid: npt.NDArray[np.bool_],
         modified_us: npt.NDArray[np.int64],
-    ) -> Columns:
+    ) -> Self:
         """Return the columns of objects whose kinds, UUIDs and times are known."""
         ids = (NO_ID if (n := each.artifact.checkpoint_id) is None else n for each in kinds)
         return cls(

@@ -1,10 +1,8 @@
 """The rule over whole columns; tests hold it to an oracle that decides single objects."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +88,7 @@ class BoundsTable:
     quarantine_us: _Instants
 
     @classmethod
-    def of(cls, bounds: Sequence[JobBounds]) -> BoundsTable:
+    def of(cls, bounds: Sequence[JobBounds]) -> Self:
         """Return the table of these; ``owner`` in ``kernel`` is an index into the sequence."""
         return cls(
             is_refused=np.array([each.is_refused for each in bounds], np.bool_),

@@ -4,10 +4,9 @@ A name means the file at its path. Where none lies there, as after FLINK-39964, 
 leads out of the job's directories, it means any file of that base name, or of that UUID.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location
@@ -38,7 +37,7 @@ class Namer:
     files: Mapping[Location, FileNames]
 
     @classmethod
-    def of(cls, checkpoint: Checkpoint) -> Namer:
+    def of(cls, checkpoint: Checkpoint) -> Self:
         """Return a checkpoint as what names files."""
         number, files = checkpoint.checkpoint_id, checkpoint.files
         return cls(uri=str(checkpoint.folder), checkpoint_id=number, files=files)
@@ -83,7 +82,7 @@ class Foreign:
         files: Iterable[FileNames],
         *,
         is_known: bool = True,
-    ) -> Foreign:
+    ) -> Self:
         """Return a place by the base names of its files; a ``_metadata`` is in every snapshot."""
         uuids = UuidSet()
         names: set[str] = set()

@@ -1,11 +1,9 @@
 """The owner's retention policy for checkpoints of jobs that are over (R41, R42)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -52,7 +50,7 @@ class StatedOrigin(NamedTuple):
     uri: str
 
     @classmethod
-    def of(cls, text: str) -> StatedOrigin:
+    def of(cls, text: str) -> Self:
         """Return what ``OLDER``, ``OLDER@ID``, ``URI`` or ``nothing`` states."""
         if text == NOTHING:
             return cls("", None, "")
@@ -114,7 +112,7 @@ class RetentionPolicy(KeepRules):
     self-contained. Without any, savepoints only stand for older checkpoints."""
 
     @model_validator(mode="after")
-    def _check_dead(self) -> RetentionPolicy:
+    def _check_dead(self) -> Self:
         both = sorted(set(self.dead) & self.jobs.keys())
         if both:
             raise ValueError(f"{both[0]} is declared dead and has rules of its own: remove one")

@@ -4,11 +4,10 @@ A statement of a closed world covers what was searched that day (R3a): a storage
 shows that there was more, which the statement left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Self
 
 from flinkstate.places.locations import is_within
 from flinkstate.text.shown_text import some
@@ -109,7 +108,7 @@ class _After:
     others: Sequence[str]
 
     @classmethod
-    def of(cls, cycles: SeenCycles, lost: Lost, facts: Sequence[LostFact]) -> _After:
+    def of(cls, cycles: SeenCycles, lost: Lost, facts: Sequence[LostFact]) -> Self:
         standing = {(e.condition, e.what) for e in facts if not e.is_acknowledged}
         acknowledged = {(e.condition, e.what) for e in facts} - standing
         sighting = cycles.sighting

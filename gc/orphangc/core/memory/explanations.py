@@ -1,12 +1,11 @@
 """Why a remembered checkpoint is gone: what Flink removes normally needs no acknowledgement."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Self
 
 from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.groups import grouped, reached, sets_of
@@ -97,7 +96,7 @@ class Explanations:
     directories: Mapping[str, int]
 
     @classmethod
-    def of(cls, cycles: SeenCycles) -> Explanations:
+    def of(cls, cycles: SeenCycles) -> Self:
         """Return the explanations from memory and cycle together."""
         memory, sighting = cycles.memory, cycles.sighting
         by_job = grouped(cycles.jobs, lambda each: each.job_id)

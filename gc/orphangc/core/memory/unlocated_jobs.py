@@ -6,10 +6,9 @@ its later checkpoints may be where no cycle searches, and name the same files (R
 shows no origin, but that there is a checkpoint, which may name any file until it is read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Self
 
 from flinkstate.places.locations import is_within
 from orphangc.core.groups import sets_of
@@ -110,7 +109,7 @@ class _Located:
     clusters: dict[str, set[str]]
 
     @classmethod
-    def of(cls, cycles: SeenCycles) -> _Located:
+    def of(cls, cycles: SeenCycles) -> Self:
         memory, sighting = cycles.memory, cycles.sighting
         found = [(each.uri, each.job_id) for each in (*memory.directories, *sighting.directories)]
         origins = [origin_of(uri) for record in cycles.jobs for uri in record.restored]

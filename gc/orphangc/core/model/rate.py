@@ -8,9 +8,8 @@ for a store in trouble: it lowers the number of keys of the next ones.
 Everything here is a value; time is an argument, in seconds of any clock that never goes back.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
+from typing import Self
 
 _GENTLE, _HARSH = 0.9, 0.5
 """What a refusal leaves of the rate: the first one, and one that no success came before."""
@@ -59,7 +58,7 @@ class DeletionRate:
     due: float = _NEVER
 
     @classmethod
-    def of(cls, ceiling: float, largest: int) -> DeletionRate:
+    def of(cls, ceiling: float, largest: int) -> Self:
         """Return the initial rate: the ceiling, and full requests, or raise ``ValueError``."""
         if ceiling <= 0 or largest <= 0:
             raise ValueError(f"a pace of {ceiling} keys a second, {largest} a request, is none")
@@ -90,18 +89,18 @@ class DeletionRate:
         """Return when the next request may be sent, which may be prepared now."""
         return max(now, self.due)
 
-    def after_turn(self, keys: int, now: float) -> DeletionRate:
+    def after_turn(self, keys: int, now: float) -> Self:
         """Return the rate after a request of so many keys was given its turn."""
         begun = now if self.due == _NEVER else max(self.due, now - _LATE_SECONDS)
         return replace(self, due=begun + keys / self.rate(now))
 
-    def after_success(self, sent_at: float) -> DeletionRate:
+    def after_success(self, sent_at: float) -> Self:
         """Return the rate after a request of which every key was answered."""
         regained = max(1, int(self.largest * _REGAINED))
         page = min(self.largest, self.page + regained)
         return replace(self, page=page, refusals=0 if sent_at >= self.lowered_at else self.refusals)
 
-    def after_refusal(self, sent_at: float, now: float) -> DeletionRate:
+    def after_refusal(self, sent_at: float, now: float) -> Self:
         """Return the rate after the store asked for less.
 
         Requests that were running when the rate was lowered say nothing of the lowered one.
@@ -120,6 +119,6 @@ class DeletionRate:
             paused_until=max(self.paused_until, now + min(_LONGEST_PAUSE, pause)),
         )
 
-    def after_failure(self) -> DeletionRate:
+    def after_failure(self) -> Self:
         """Return the rate after a request that timed out, or failed for a part of its keys."""
         return replace(self, page=max(min(_FEWEST, self.largest), self.page // 2))

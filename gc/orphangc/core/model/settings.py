@@ -1,12 +1,10 @@
 """What an operator may say about one storage root: options of ``plan``, keys of the YAML file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Self
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import (
@@ -464,7 +462,7 @@ class StorageRootSettings(BaseModel):
     """
 
     @model_validator(mode="after")
-    def _check_margins(self) -> StorageRootSettings:
+    def _check_margins(self) -> Self:
         if self.allow_short_margins or self.allow_short_grace_period:
             return self
         for short, danger in self._short_margins():
@@ -478,7 +476,7 @@ class StorageRootSettings(BaseModel):
                 yield f"{name} below {_in_words(minimum)}", danger
 
     @model_validator(mode="after")
-    def _check_state(self) -> StorageRootSettings:
+    def _check_state(self) -> Self:
         if (state := self.state_location) is None:
             return self
         root = self.location
@@ -489,14 +487,14 @@ class StorageRootSettings(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _check_empty_roots(self) -> StorageRootSettings:
+    def _check_empty_roots(self) -> Self:
         for uri in self.empty_roots:
             if canonical(uri).contains(self.location):
                 raise ValueError(f"empty_roots: {uri} holds the storage root, so it is not empty")
         return self
 
     @model_validator(mode="after")
-    def _check_search_except(self) -> StorageRootSettings:
+    def _check_search_except(self) -> Self:
         for uri in self.search_except:
             searched = (*self.own_places, *map(canonical, self.siblings))
             if any(canonical(uri).contains(each) for each in searched):
@@ -504,7 +502,7 @@ class StorageRootSettings(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _check_inventory(self) -> StorageRootSettings:
+    def _check_inventory(self) -> Self:
         if self.inventory is None:
             return self
         if {self.location.scheme, canonical(self.inventory).scheme} != {"s3"}:

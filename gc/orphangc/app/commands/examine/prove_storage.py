@@ -3,8 +3,6 @@
 Objects are judged by the listing and deleted by the code of a sweep: what passes here is what runs.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +10,7 @@ from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +83,7 @@ def prove(uri: str, state: str | None) -> list[dict[str, Any]]:
 class _NothingNamed:
     """Stands for the evidence of a cycle: no checkpoint names what a proof wrote."""
 
-    def check(self) -> _NothingNamed:
+    def check(self) -> Self:
         return self
 
     check_after = check

@@ -3,12 +3,11 @@
 Pure geometry, in units of a drawing that is ``WIDTH`` wide; the template only writes it down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from flinkstate.text.shown_text import counted, human_bytes
 from orphangc.app.console.text import instant, unneeded_sentence
@@ -118,7 +117,7 @@ class _Axis:
     end: datetime
 
     @classmethod
-    def of(cls, lineage: LineagePart, jobs: Sequence[LineageJobPart], now: datetime) -> _Axis:
+    def of(cls, lineage: LineagePart, jobs: Sequence[LineageJobPart], now: datetime) -> Self:
         ids = {job.job_id for job in jobs}
         times = [at for job in jobs for at in (job.first_life_at, job.last_life_at)]
         times += [each.stored_at for each in lineage.checkpoints if each.job_id in ids]
