@@ -185,7 +185,7 @@ RAW = {"AwareDatetime", "fromisoformat", "fromordinal", "fromtimestamp", "parse_
 ARROW = {"ParquetFile", "open_csv", "open_file", "open_stream", "read_table"}
 """What reads rows that some process has written."""
 OWN_ROWS = {
-    "adapters.rows.temporary_rows": "temporary files of this process, of checked rows",
+    "collect.sweep.temporary_rows": "temporary files of this process, of checked rows",
     "adapters.spark.work_folder": "the driver has their digests from the executors",
 }
 BY_OTHERS = {

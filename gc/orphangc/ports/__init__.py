@@ -15,8 +15,6 @@ from orphangc.ports.row_files import OUTCOME_SCHEMA as OUTCOME_SCHEMA
 from orphangc.ports.row_files import OutcomeSink as OutcomeSink
 from orphangc.ports.row_files import Spool as Spool
 from orphangc.ports.row_files import SpoolPart as SpoolPart
-from orphangc.ports.row_files import TemporaryRows as TemporaryRows
-from orphangc.ports.row_files import TemporarySpace as TemporarySpace
 from orphangc.ports.row_files import VerdictSink as VerdictSink
 from orphangc.ports.state import StateFiles as StateFiles
 from orphangc.ports.storage import Storage as Storage

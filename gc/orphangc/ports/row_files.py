@@ -1,4 +1,4 @@
-"""Rows on disk: temporary rows, the spool of a listing, verdicts and outcomes."""
+"""Rows on disk: the spool of a listing, verdicts and outcomes."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -14,26 +14,6 @@ OUTCOME_SCHEMA = (
     .append(pa.field("version_id", pa.string()))
 )
 """One row for each verdict that requested an action, with its outcome."""
-
-
-class TemporaryRows(Protocol):
-    """Temporary rows on disk; picklable once closed."""
-
-    def append(self, batch: pa.RecordBatch) -> None:
-        """Append a batch; not after ``close``."""
-
-    def close(self) -> None:
-        """Complete the file; may be called twice."""
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Close, and yield all appended batches in order; may be called more than once."""
-
-
-class TemporarySpace(Protocol):
-    """Holds temporary rows that memory should not hold, until the run ends; picklable."""
-
-    def rows(self, schema: pa.Schema) -> TemporaryRows:
-        """Return empty temporary rows of a schema."""
 
 
 class OutcomeSink(Protocol):

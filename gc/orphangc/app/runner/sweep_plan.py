@@ -13,7 +13,7 @@ from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.adapters.rows.earlier_storage import planned_storage
 from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from orphangc.adapters.rows.plan_directory import PlanDirectory
-from orphangc.adapters.rows.temporary_rows import temporary_space
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.app.config.validate import check_outside, settings_from
 from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
@@ -34,6 +34,7 @@ from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.sweep import Sweep
+from orphangc.collect.sweep.temporary_rows import TemporarySpace
 from orphangc.collect.world.recalling import Recalled, recalled_for
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
@@ -101,10 +102,12 @@ def sweep_held_plan(
     plan, directory = held.plan, PlanDirectory(held.path)
     lists = relists or (made is not None and made.evidence.listed_at is None)
     listing = partial(directory.rows, plan, LISTING_SCHEMA.names)
-    with temporary_space() as room:
+    with TemporaryFolder() as folder:
         return _carried_out(
             held,
-            partial(Sweep, rows=directory.rows(plan), scratch=room, made=made),
+            partial(
+                Sweep, rows=directory.rows(plan), scratch=TemporarySpace(Path(folder)), made=made
+            ),
             engine=engine,
             earlier=None if lists else lambda storage: planned_storage(storage, plan, listing),
             shared=shared,

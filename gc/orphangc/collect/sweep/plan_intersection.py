@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from orphangc import __version__
 from orphangc.collect.runs.result import TOO_YOUNG
 from orphangc.collect.sweep.shards import Cuts, Shards, shard_of, shelved
+from orphangc.collect.sweep.temporary_rows import TemporarySpace
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.core.model.types import Action, Outcome, Reason
 from orphangc.errors import PlanMismatchError
-from orphangc.ports import VERDICT_SCHEMA, Storage, TemporarySpace
+from orphangc.ports import VERDICT_SCHEMA, Storage
 
 _MINIMAL_PLAN_LIFE = timedelta(hours=1)
 _HEADS_AT_ONCE = 1000

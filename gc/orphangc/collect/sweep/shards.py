@@ -8,7 +8,7 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orphangc.ports import TemporaryRows, TemporarySpace
+from orphangc.collect.sweep.temporary_rows import TemporaryRows, TemporarySpace
 
 ROWS_A_SHARD = 250_000
 """Rows of one kind that are held in memory at a time: some 60 MB."""

@@ -36,6 +36,7 @@ from orphangc.collect.sweep.plan_intersection import (
     requested_verdicts,
 )
 from orphangc.collect.sweep.shards import Shards
+from orphangc.collect.sweep.temporary_rows import TemporaryRows, TemporarySpace
 from orphangc.collect.sweep.tombstoning import (
     GoneTombstones,
     Recovered,
@@ -51,7 +52,7 @@ from orphangc.core.model.codes import WORLD_CONDITIONS
 from orphangc.core.model.naming import Owners
 from orphangc.core.model.types import Action
 from orphangc.core.times.instants import shifted
-from orphangc.ports import OUTCOME_SCHEMA, TemporaryRows, TemporarySpace
+from orphangc.ports import OUTCOME_SCHEMA
 
 log = structlog.get_logger()
 

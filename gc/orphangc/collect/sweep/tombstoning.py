@@ -19,11 +19,12 @@ from orphangc.collect.runs.journal import MARKER_SCHEMA, markers_of
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import ConfirmedShard, Fresh, are_gone, mask_of
 from orphangc.collect.sweep.shards import Cuts, Shards, shard_of
+from orphangc.collect.sweep.temporary_rows import TemporaryRows, TemporarySpace
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.naming import Owners, place_of_folder
 from orphangc.core.model.types import Action, Outcome, Scope
-from orphangc.ports import Storage, TemporaryRows, TemporarySpace
+from orphangc.ports import Storage
 
 _ENDED = pa.array([Outcome.DONE, Outcome.GONE], pa.string())
 _COPIED = ["key", "size", "modified_at", "etag", "job_id"]

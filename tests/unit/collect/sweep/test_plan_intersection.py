@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orphangc.adapters.rows.temporary_rows import ArrowTemporarySpace
 from orphangc.collect.sweep import shards
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,
@@ -19,6 +18,7 @@ from orphangc.collect.sweep.plan_intersection import (
     confirmed_shards,
     requested_verdicts,
 )
+from orphangc.collect.sweep.temporary_rows import TemporarySpace
 from orphangc.collect.sweep.tombstoning import TombstoneUpdate
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.types import Action, JobId, ObjectKey, Reason, StoredObject
@@ -104,7 +104,7 @@ class Stored:
 
 def compared(planned: list[Row], listed: list[Row], known: set[str], folder: Path):
     """Return the confirmed shards and what becomes of the tombstones, shard by shard."""
-    room = ArrowTemporarySpace(folder)
+    room = TemporarySpace(folder)
     tombstones = laid_as(map(a_tombstone, sorted(known)))
     put = requested_verdicts([batch_of(planned[:5]), batch_of(planned[5:])], room)
     sink = FreshSink.opened(tombstones, put.cuts, room)

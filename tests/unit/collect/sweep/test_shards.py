@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orphangc.adapters.rows.temporary_rows import ArrowTemporarySpace, temporary_space
+from orphangc.adapters.rows.temporary_folder import TemporaryFolder
 from orphangc.collect.sweep import shards
 from orphangc.collect.sweep.shards import Cuts, Shards, by_key, shard_of, shelved
+from orphangc.collect.sweep.temporary_rows import TemporarySpace
 
 SCHEMA = pa.schema([pa.field("key", pa.string()), pa.field("number", pa.int64())])
 KEYS = st.lists(st.text(max_size=6), unique=True, max_size=60)
@@ -37,7 +38,7 @@ def test_all_rows_come_back_once_and_in_order(keys, size) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(shards, "ROWS_A_SHARD", 7)
         patch.setattr(shards, "_SAMPLED", 2)
-        put = shelved(batches_of(keys, size), SCHEMA, ArrowTemporarySpace(Path(folder)))
+        put = shelved(batches_of(keys, size), SCHEMA, TemporarySpace(Path(folder)))
         parts = [shard_of([put], n, SCHEMA) for n in range(len(put.cuts.keys) + 1)]
     found = [row for part in parts for row in part.to_pylist()]
     assert [row["key"] for row in found] == sorted(keys, key=str.encode)
@@ -58,7 +59,8 @@ def test_a_key_lies_in_the_shard_that_its_cuts_tell(keys, cuts) -> None:
 def test_shards_are_of_about_equal_size() -> None:
     """Memory is bounded by the largest one."""
     keys = [f"{number * 7919 % 10_007:05}" for number in range(1_000)]
-    with temporary_space() as room:
+    with TemporaryFolder() as folder:
+        room = TemporarySpace(Path(folder))
         put = shelved(batches_of(keys, 100), SCHEMA, room)
         sizes = [shard_of([put], n, SCHEMA).num_rows for n in range(len(put.cuts.keys) + 1)]
     assert sum(sizes) == 1_000
@@ -67,7 +69,8 @@ def test_shards_are_of_about_equal_size() -> None:
 
 def test_few_rows_are_one_shard() -> None:
     """The usual plan is never cut."""
-    with temporary_space() as room:
+    with TemporaryFolder() as folder:
+        room = TemporarySpace(Path(folder))
         put = shelved(batches_of(["b", "a"], 1), SCHEMA, room)
         assert put.cuts.keys == ()
         assert shard_of([put], 0, SCHEMA)["key"].to_pylist() == ["a", "b"]
@@ -75,7 +78,8 @@ def test_few_rows_are_one_shard() -> None:
 
 def test_shards_of_several_workers_are_read_together() -> None:
     """Each sink has piles of its own, and may come from another process."""
-    with temporary_space() as room:
+    with TemporaryFolder() as folder:
+        room = TemporarySpace(Path(folder))
         parts = []
         for keys in (["d", "a"], ["c", "b"]):
             part = Shards(room, SCHEMA, Cuts(("c",)))
@@ -97,7 +101,8 @@ def test_nothing_put_aside_is_nothing_read() -> None:
 
 def test_the_folder_goes_with_all_piles() -> None:
     """A million rows of a user's keys are not left behind."""
-    with temporary_space() as room:
+    with TemporaryFolder() as folder:
+        room = TemporarySpace(Path(folder))
         pile = room.rows(SCHEMA)
         pile.append(batches_of(["a"], 1)[0])
         assert len(list(pile.batches())) == len(list(pile.batches())) == 1

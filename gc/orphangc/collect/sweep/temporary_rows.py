@@ -1,20 +1,17 @@
-"""Temporary rows in Arrow files, removed at the end of the run."""
+"""Temporary rows in Arrow files, which memory should not hold."""
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 from pyarrow import ipc
 
-from orphangc.adapters.rows.temporary_folder import TemporaryFolder
-
 
 @dataclass(slots=True)
-class ArrowTemporaryRows:
-    """Rows in one Arrow file; without rows there is no file."""
+class TemporaryRows:
+    """Rows in one Arrow file; without rows there is no file. Picklable once closed."""
 
     path: Path
     schema: pa.Schema
@@ -22,7 +19,7 @@ class ArrowTemporaryRows:
     _is_closed: bool = False
 
     def append(self, batch: pa.RecordBatch) -> None:
-        """Append a batch; see ``TemporaryRows``."""
+        """Append a batch; not after ``close``."""
         if self._is_closed:
             raise ValueError(f"{self.path} is closed")
         if self._writing is None:
@@ -31,7 +28,7 @@ class ArrowTemporaryRows:
         self._writing[1].write_batch(batch)
 
     def close(self) -> None:
-        """Complete the file; see ``TemporaryRows``."""
+        """Complete the file; may be called twice."""
         self._is_closed = True
         if self._writing is not None:
             for each in reversed(self._writing):
@@ -39,7 +36,7 @@ class ArrowTemporaryRows:
             self._writing = None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows; see ``TemporaryRows``.
+        """Close, and yield all appended batches in order; may be called more than once.
 
         The file is read, not mapped: pages of a mapped file count as memory while it is open.
         """
@@ -51,18 +48,11 @@ class ArrowTemporaryRows:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrowTemporarySpace:
-    """A local folder for temporary rows."""
+class TemporarySpace:
+    """A local folder for temporary rows, until the run ends; picklable."""
 
     folder: Path
 
-    def rows(self, schema: pa.Schema) -> ArrowTemporaryRows:
-        """Return empty temporary rows; see ``TemporarySpace``."""
-        return ArrowTemporaryRows(self.folder / f"{uuid.uuid4().hex}.arrow", schema)
-
-
-@contextmanager
-def temporary_space() -> Iterator[ArrowTemporarySpace]:
-    """Yield a temporary folder of this machine; remove it with its files afterwards."""
-    with TemporaryFolder() as folder:
-        yield ArrowTemporarySpace(Path(folder))
+    def rows(self, schema: pa.Schema) -> TemporaryRows:
+        """Return empty temporary rows of a schema."""
+        return TemporaryRows(self.folder / f"{uuid.uuid4().hex}.arrow", schema)
