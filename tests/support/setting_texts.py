@@ -20,8 +20,6 @@ MODULE = Path(__file__).parents[2] / "gc/orphangc/app/console/setting_texts.py"
 
 _HEAD = '''"""Kind, default, look, text of settings. Written by tests/support/setting_texts.py."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
