@@ -88,7 +88,7 @@ class StateFiles(Protocol):
         """Create a file unless it exists; return whether this call created it: one call does."""
 
     def remove(self, name: str) -> None:
-        """Remove one file; an absent file is no error."""
+        """Remove one file, or the folder of files that were; an absent one is no error."""
 
     def modified_at(self, name: str) -> datetime | None:
         """Return the store time of a file, ``None`` if absent: this reads the store's clock."""

@@ -1,7 +1,5 @@
 """Foreign places that each job's state uses, and whether it still does (R30)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial

@@ -3,8 +3,6 @@
 The relation of ``self-sustained`` from the other side, by the same cycle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What later processes read of runs: their records, and the checks of the command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 

@@ -94,8 +94,8 @@ def test_shards_of_several_workers_are_read_together() -> None:
 
 
 def test_nothing_put_aside_is_nothing_read() -> None:
-    with temporary_space() as room:
-        put = shelved([], SCHEMA, room)
+    with TemporaryFolder() as folder:
+        put = shelved([], SCHEMA, TemporarySpace(Path(folder)))
         assert shard_of([put], 0, SCHEMA).num_rows == 0
 
 

@@ -1,7 +1,5 @@
 """``users-of``: the jobs and checkpoints that still need a snapshot."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
