@@ -38,7 +38,7 @@ from orphangc.core.cluster.place_options import (
 )
 from orphangc.core.cluster.zookeeper_paths import zookeeper_address
 from orphangc.core.model.types import FIXED_JOB_IDS, JobId
-from orphangc.core.times.instants import from_milliseconds
+from orphangc.core.times.instants import LATEST, from_milliseconds
 from orphangc.errors import RegistryUnavailableError
 
 CONFIG_PATH = "/config"
@@ -101,7 +101,8 @@ class _RestJob(_RestModel):
     state: str = Field(min_length=1)
     now: RestInstant | None = None
     start_time: RestInstant = Field(alias="start-time")
-    end_time: PerhapsRestInstant = Field(default=None, alias="end-time")
+    # each Flink states it (1.15-2.3, JobDetailsInfo): an answer that leaves it out dates no end
+    end_time: PerhapsRestInstant = Field(default=LATEST, alias="end-time")
     timestamps: _Timestamps
 
 

@@ -24,6 +24,7 @@ from orphangc.core.cluster.rest_json import (
     job_facts,
     listed_jobs,
 )
+from orphangc.core.times.instants import LATEST, from_milliseconds
 from orphangc.errors import RegistryUnavailableError
 from support.builders import JOB
 
@@ -32,6 +33,7 @@ DETAILS = {
     "state": "RUNNING",
     "now": 9_000,
     "start-time": 1_000,
+    "end-time": -1,
     "timestamps": {"INITIALIZING": 1_000, "CREATED": 1_005},
 }
 
@@ -295,6 +297,17 @@ def test_a_job_is_over_only_if_both_answers_say_so(listed: str, detailed: str) -
     is_over = listed in GLOBALLY_TERMINAL and detailed in GLOBALLY_TERMINAL
     assert job.is_globally_terminal is is_over
     assert job.status in {listed, detailed}
+
+
+@pytest.mark.parametrize(
+    ("stated", "ended_at"),
+    [({"end-time": 5_000}, from_milliseconds(5_000)), ({"end-time": -1}, None), ({}, LATEST)],
+)
+def test_an_end_has_the_time_that_is_stated(stated: dict, ended_at: datetime | None) -> None:
+    """R34: -1 dates none, and nothing proves that it was the last run's; no Flink leaves it out."""
+    bare = {key: value for key, value in DETAILS.items() if key != "end-time"}
+    job = facts({**bare, "state": "FINISHED", **stated}, listed="FINISHED")
+    assert job.ended_at == ended_at
 
 
 def test_suspended_is_not_over() -> None:
