@@ -399,6 +399,25 @@ def test_a_fault_of_ours_is_raised_and_every_key_is_told_of(at_once) -> None:
     assert scene.done == set(scene.storage.deleted)
 
 
+def test_a_fault_of_ours_in_one_batch_stops_the_others_that_are_under_way() -> None:
+    """They end in order, and none of them sends a request more."""
+    both, stopped = threading.Barrier(2), []
+
+    def before(look: int) -> None:
+        if look <= 2:
+            if both.wait(speed.patience()) == 0:
+                raise KeyError("a bug")
+            stopped.append(scene.limiter.stopped.wait(speed.patience()))
+
+    keys = keys_of(200)
+    scene = Scene.of(keys, at_once=2)
+    scene.looks.before = before
+    with pytest.raises(KeyError):
+        scene.delete(keys, a_batch=100)
+    assert stopped == [True]
+    assert scene.storage.requests == []
+
+
 def test_a_signal_that_interrupts_a_request_leaves_every_key_told_of() -> None:
     """Where one thread does everything, it may come in the middle of anything."""
     keys = keys_of(500)
