@@ -872,7 +872,7 @@ def test_it_is_unneeded_only_in_a_closed_world(bed, options, statement) -> None:
 
 
 def test_a_job_of_which_nothing_shows_with_what_it_began_leaves_it_unknown(bed) -> None:
-    """No cluster shows it, and nobody declares it over: as in ``self-sustained`` and ``expire``."""
+    """No cluster shows it, and no one declares it over: as in ``self-sustained`` and ``expire``."""
     job, savepoint = bed.job(), a_savepoint(bed)
     job.checkpoint(5, job.shared())
     code, told = users(savepoint, bed.root, "--closed-world")

@@ -46,6 +46,7 @@ from orphangc.core.model.types import (
     Scope,
     StoredObject,
 )
+from orphangc.core.times.instants import LATEST
 from safety.model_checking.world import PRIVATE, File, Place, Rest, Root
 from support.builders import BASE, T0, a_checkpoint, some_facts
 from support.oracle import Live, decide
@@ -203,6 +204,7 @@ def real_facts(index: int, rest: Rest, concurrent: int) -> JobFacts:
     return replace(
         some_facts(job_id(index)),
         status="RUNNING" if rest.is_running else "CANCELED",
+        ended_at=LATEST,  # the looser rule: Flink's time could only forbid more
         incarnation=str(rest.epoch),
         max_concurrent=concurrent,
         latest_completed_id=None if rest.latest < 0 else rest.latest,
