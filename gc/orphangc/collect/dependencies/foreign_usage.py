@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property, partial
 
 from flinkstate.files.paths import by_each_name, is_same, meet, overlap, spellings, with_any_name
@@ -17,6 +18,7 @@ from orphangc.core.decision.evidence import (
     JobEvidence,
     UnreadableCheckpoint,
 )
+from orphangc.core.decision.guards import written_at
 from orphangc.core.decision.judge import Judgement, judge
 from orphangc.core.dependencies.foreign_files import Foreign, meant, unaccounted
 from orphangc.core.dependencies.namers import Namers
@@ -106,6 +108,7 @@ class ForeignUsages:
     quarantines: Sequence[ExpiryMarker] = ()
     broken: Sequence[UnreadableCheckpoint] = ()
     is_declared_ended: Callable[[str], bool] = lambda _: False
+    written_at: Callable[[Checkpoint], datetime | None] = lambda each: each.modified_at
     unsearched: Sequence[tuple[Condition, str]] = ()
     pins: Sequence[Location] = ()
 
@@ -293,6 +296,7 @@ def foreign_usages_of(
         stored=lambda place: _stored(environment.open_storage, place),
         ended={key for key, usage in usages.items() if usage.is_over},
         is_declared_ended=partial(settings.is_declared_ended, by_id=True),
+        written_at=partial(written_at, cycle=cycle),
         unsearched=_unsearched(judged.values(), cycle),
         pins=settings.pins,
         broken=cycle.unreadable,
@@ -405,7 +409,7 @@ def _users_of(
     }
     strangers = (usages.checkpoints[at] for at in usages.strangers.of_place(snapshot))
     others |= {str(each.folder) for each in strangers if _is_named_by(each, snapshot)}
-    stored_at = None if checkpoint is None else checkpoint.modified_at
+    stored_at = None if checkpoint is None else usages.written_at(checkpoint)
     others |= {*usages.origins.users_of(snapshot.place, stored_at, maker)}
     others |= with_any_name(usages.namers, snapshot.place)
     names = spellings(snapshot.place)

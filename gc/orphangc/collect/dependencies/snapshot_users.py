@@ -74,7 +74,7 @@ def users_of(snapshot: Snapshot, usages: ForeignUsages, weighing: Weighing) -> U
     """Return the users of a snapshot, as far as a cycle shows them."""
     files = {} if snapshot.checkpoint is None else snapshot.checkpoint.files
     foreign = Foreign.of(ForeignKind.SNAPSHOT, snapshot.place, [snapshot.stored, *files.values()])
-    stored_at = None if snapshot.checkpoint is None else snapshot.checkpoint.modified_at
+    stored_at = None if snapshot.checkpoint is None else usages.written_at(snapshot.checkpoint)
     maker, may_go_back = maker_of(snapshot.place, usages)
     users = [*_naming(snapshot, foreign, usages.checkpoints, weighing)]
     unknown = [] if snapshot.checkpoint is not None else [(str(snapshot.place), _METADATA_GONE)]
