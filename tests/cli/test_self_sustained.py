@@ -907,6 +907,21 @@ def test_a_job_that_an_earlier_cycle_saw_restored_from_it_may_begin_with_it_agai
         assert (code, told["has_users"], told["confirmed"]) == (0, False, way == "over")
 
 
+def test_what_undelete_put_back_is_as_old_as_it_was(tmp_path) -> None:
+    """What a job may have begun with: ``self-sustained`` and ``expire`` date it so, too."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=3)
+        assert run("undelete", chain.expired("--ended-for", "0", "--keep-last", "1")).code == 0
+        hidden, snapshot = chain.bed.job(UNIQUE), chain.folder_of("0/5")
+        for number, age in ((50, 50 * DAY), (51, DAY / 48)):
+            hidden.checkpoint(number, hidden.shared(age=age), age=age)
+        told = users(snapshot, *chain.options)[1]
+        job = ("--job", chain.running.id, "--snapshot", snapshot, "--output", "json")
+        told |= run("self-sustained", *chain.options, *job).json
+    assert [each["uri"] for each in told["unknown"]] == [f"job {hidden.id}"]
+    assert (told["has_users"], told["safe_to_delete"]) == (None, False)
+
+
 @pytest.mark.parametrize("completed", [None, 5])
 def test_a_job_that_is_shown_to_begin_with_it_again_is_known_in_each_later_cycle(
     bed, completed
@@ -960,6 +975,27 @@ def test_a_later_run_that_another_cluster_showed_outweighs_an_end_of_its_id(bed,
         code, told = users(job.folder / "chk-7", bed.root, "--state", bed.state, *one)
     expected = (4, None, False) if was_seen else (0, False, True)
     assert (code, told["has_users"], told["confirmed"]) == expected
+
+
+@pytest.mark.parametrize("ended", [25 * DAY, 0 * DAY])
+def test_an_end_before_the_life_that_an_earlier_cycle_saw_is_of_another_run(bed, ended) -> None:
+    """Another cluster has that one's address now; a run that began with it stored nothing yet."""
+    job, savepoint, other = bed.job(UNIQUE), a_savepoint(bed), bed.job(9)
+    job.checkpoint(3, job.shared(), age=30 * DAY)
+    other.checkpoint(1)
+    place = ("--state", bed.state, "--closed-world", "--ended-job", other.id)
+    began, at = (int((now() - age).timestamp() * 1000) for age in (DAY / 24, ended))
+    source = {"restored": (4, savepoint), "restores_savepoint": True}
+    with RestServer(flink(job, completed=None, started_ms=began, **source)) as server:
+        options = (*place, "--flink-rest", server.url)
+        run("plan", bed.root, *options)
+        server.routes.update(flink(job, completed=3, status="CANCELED", ended_ms=at))
+        told = [users(savepoint, bed.root, *options)[1]]
+        run("plan", bed.root, *options)
+        told.append(users(savepoint, bed.root, *options)[1])
+    assert [(each["has_users"], each["confirmed"]) for each in told] == [
+        (bool(ended), not ended)
+    ] * 2
 
 
 @pytest.mark.parametrize("below", ["other", "checkpoints"])

@@ -13,8 +13,7 @@ id since (R34). What it showed then counts until it shows an end, or a person st
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 
-from flinkstate.places.locations import Location
-from orphangc.core.cluster.job_facts import JobFacts
+from orphangc.core.cluster.job_status import is_of_last_run
 from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.groups import grouped
 from orphangc.core.memory.job_lives import is_flink_rest, is_over, placed
@@ -75,7 +74,7 @@ def with_other_runs(jobs: Mapping[str, JobEvidence], memory: WorldMemory) -> dic
 
     def runs_of(job: JobEvidence) -> tuple[str, ...]:
         found = alive.get(job.job_id, ())
-        return tuple(sorted(other_runs(found, job.directories, job.clusters, job.facts)))
+        return tuple(sorted(other_runs(found, job)))
 
     return {key: replace(job, other_runs=runs_of(job)) for key, job in jobs.items()}
 
@@ -86,22 +85,21 @@ def runs_without_an_end(records: Iterable[RememberedJob]) -> dict[str, list[Reme
     return grouped((e for e in living if is_flink_rest(e.by)), lambda each: str(each.job_id))
 
 
-def other_runs(
-    alive: Iterable[RememberedJob],
-    directories: Iterable[Location],
-    clusters: Collection[str],
-    facts: Iterable[JobFacts],
-) -> Iterator[str]:
+def other_runs(alive: Iterable[RememberedJob], job: JobEvidence) -> Iterator[str]:
     """Yield the clusters of these records that do not answer for a job, unless of its own run.
 
-    A record that names other directories is of another job of the id (decision 20).
+    One that showed a run alive after the end that is shown now answers for an earlier run: other
+    processes have its address. A record that names other directories is of another job of the id
+    (decision 20).
     """
-    own = {str(each) for each in directories}
-    runs = {each.started_at for each in facts}
+    own = {str(each) for each in job.directories}
+    runs = {each.started_at for each in job.facts}
+    said = max((each.ended_at or each.started_at for each in job.facts), default=None)
     for record in alive:
         places = record.directories or record.stores_in
         is_of_job = not places or not own.isdisjoint(places)
-        if is_of_job and record.by not in clusters and record.started_at not in runs:
+        is_answered = record.by in job.clusters and is_of_last_run(said, record.alive_at, job.slack)
+        if is_of_job and not is_answered and record.started_at not in runs:
             yield record.by
 
 

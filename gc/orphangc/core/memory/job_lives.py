@@ -112,7 +112,7 @@ def _with_sighting(known: RememberedJob | None, seen: SeenJob, sighting: Sightin
         return record
     at, slack = sighting.at, 2 * sighting.clock_skew
     at = at if seen.ended_at is None else min(at, shifted(seen.ended_at, slack))
-    return _ended(record, max(at, record.alive_at or at), (seen.status,))
+    return _ended(record, at, (seen.status,))
 
 
 def _beginning(known: RememberedJob | None, seen: SeenJob, sighting: Sighting) -> dict[str, object]:
