@@ -112,6 +112,8 @@ def _with_sighting(known: RememberedJob | None, seen: SeenJob, sighting: Sightin
         return record
     at, slack = sighting.at, 2 * sighting.clock_skew
     at = at if seen.ended_at is None else min(at, shifted(seen.ended_at, slack))
+    if known is not None and known.alive_at is not None and seen.started_at == known.started_at:
+        at = max(at, known.alive_at)  # Flink may show no time of its end
     return _ended(record, at, (seen.status,))
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from orphangc.core.memory.compare_cycles import compared
+from orphangc.core.memory.job_lives import is_over
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.memory.sighting import SeenJob, SeenReport, StoppingSavepoint
 from unit.core.memory.memory_builders import (
@@ -264,6 +265,15 @@ def test_the_end_of_an_earlier_run_covers_no_checkpoint_of_a_later_one(ended, as
     own = a_directory(1, flags=DELETED, stored=0.9)
     over = a_job(alive=False, status="CANCELED", ended_at=day(ended))
     assert missed(seen(1, OTHER, own), seen(2, OTHER, jobs=(over,))) == asked
+
+
+@pytest.mark.parametrize(("started", "is_same"), [(0.5, True), (0.2, False)])
+def test_an_end_without_a_time_is_one_of_the_run_that_was_seen(started, is_same) -> None:
+    """Flink shows none of a job that was cancelled while it waited for resources."""
+    at = {"started_at": day(started), "ended_at": day(started)}
+    over = a_job(alive=False, status="CANCELED", **at)
+    _, memory = cycles(seen(1, jobs=(second_run(),)), seen(2, jobs=(over,)))
+    assert [is_over(each) for each in memory.jobs] == [is_same]
 
 
 def test_a_second_run_subsumes_no_checkpoint_of_the_first() -> None:
