@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 import pytest
 from botocore.exceptions import ReadTimeoutError
@@ -10,6 +9,7 @@ from botocore.exceptions import ReadTimeoutError
 from cli.helpers import contents, outcomes, run
 from cli.stories_on_s3 import S3Story
 from orphangc.adapters.s3.bucket_requests import DeleteRequests
+from orphangc.adapters.s3.requests.s3_client import Answer
 from support.processes import finished
 
 
@@ -98,16 +98,19 @@ def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(
     assert on_s3.contents() == before
 
 
+@pytest.mark.parametrize("is_repeated", [False, True])
 def test_what_went_by_a_request_whose_answer_was_lost_comes_back_too(
-    on_s3: S3Story, monkeypatch
+    on_s3: S3Story, monkeypatch, is_repeated
 ) -> None:
-    """No answer named its delete markers: the store was said to keep no versions."""
+    """No answer named its delete markers, or one that of a second request alone."""
     before, send = on_s3.contents(), DeleteRequests.send
     on_s3.sweep(on_s3.plan(), "--delete")
     plan = on_s3.plan()
 
-    def lost(requests: DeleteRequests, wanted: Sequence[tuple[str, str | None]]) -> NoReturn:
+    def lost(requests: DeleteRequests, wanted: Sequence[tuple[str, str | None]]) -> Answer:
         send(requests, wanted)
+        if is_repeated:  # a store that knows no conditions
+            return send(requests, [(key, None) for key, _ in wanted])
         raise ReadTimeoutError(endpoint_url="loopback")
 
     monkeypatch.setattr(DeleteRequests, "send", lost)

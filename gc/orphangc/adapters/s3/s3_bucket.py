@@ -7,7 +7,7 @@ answers equal those of stores that check it.
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from http import HTTPStatus
@@ -204,16 +204,17 @@ class S3Bucket(ObjectStorage):
             raise
 
     def restorable(self, name: str, identity: str) -> Callable[[], None] | None:
-        """Return what removes a delete marker, ``None`` if it is none; see ``Bucket``.
+        """Return what removes the delete markers of a deletion, ``None`` if none is left.
 
         The version of an object is never removed: that would be its final end.
         """
-        marker = self._unlisted.marker(name, identity)
-        return None if marker is None else partial(self._unmark, name, marker)
+        markers = self._unlisted.markers(name, identity)
+        return partial(self._unmark, name, markers) if markers else None
 
-    def _unmark(self, name: str, version: str) -> None:
-        with requested():
-            self._client.call("delete_object", Key=name, VersionId=version)
+    def _unmark(self, name: str, versions: Iterable[str]) -> None:
+        for version in versions:
+            with requested():
+                self._client.call("delete_object", Key=name, VersionId=version)
 
     def uploads(self) -> Iterator[pa.RecordBatch]:
         """Yield unfinished uploads; see ``Storage``."""

@@ -97,26 +97,28 @@ class S3Unlisted:
             rows += [self._version(HiddenKind.DELETE_MARKER, each, page) for each in left]
             yield pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA)
 
-    def marker(self, name: str, identity: str) -> str | None:
-        """Return the version id of a delete marker of an object, ``None`` if there is none.
+    def markers(self, name: str, identity: str) -> list[str]:
+        """Return the version ids of the delete markers with which one deletion hides an object.
+
+        A request that was repeated, as its answer was lost, has made several.
 
         Args:
-            identity: That id or, where it is not known, the ETag of the version that the present
-                marker hides.
+            identity: Id of the newest one or, where it is not known, the ETag of the version that
+                the present ones hide.
         """
-        present = hidden = None
+        made, stored = list[Answer](), list[Answer]()
         for page in self._version_pages(name):
-            markers, versions = (
-                [each for each in page.get(rows, ()) if _decoded(each["Key"], page) == name]
-                for rows in ("DeleteMarkers", "Versions")
-            )
-            if any(each["VersionId"] == identity for each in markers):
-                return identity
-            present = next((each["VersionId"] for each in markers if each["IsLatest"]), present)
-            hidden = hidden or next((each["ETag"].strip('"') for each in versions), None)
+            for rows, found in (("DeleteMarkers", made), ("Versions", stored)):
+                found += [
+                    each for each in page.get(rows, ()) if _decoded(each["Key"], page) == name
+                ]
             if _keys_of(page) - {name}:
                 break  # the versions of the key itself come before all longer keys
-        return present if hidden == identity else None
+        newest = [(each["LastModified"], each["ETag"].strip('"')) for each in stored[:1]]
+        ids = [e["VersionId"] for e in made if all(e["LastModified"] >= at for at, _ in newest)]
+        if identity in ids:
+            return ids[ids.index(identity) :]
+        return ids if identity in (etag for _, etag in newest) else []
 
     def _version(self, kind: HiddenKind, found: Answer, page: Answer) -> dict[str, Any]:
         key = self._bucket.relative(_decoded(found["Key"], page))
