@@ -1108,6 +1108,18 @@ def test_a_snapshot_that_is_asked_for_by_a_link_is_no_user_of_itself(bed) -> Non
         assert users(asked_for, bed.root, "--flink-rest", server.url)[1]["has_users"] is False
 
 
+def test_a_checkpoint_beside_one_that_lies_in_no_storage_root_needs_its_files(bed) -> None:
+    """Its job is over, and what it retained is to be restored from."""
+    bed.job(9).checkpoint(1)
+    job = bed.job(UNIQUE, below=bed.folder / "away")
+    file = write(job.folder / "chk-5" / UUID_1, b"state", 30 * DAY)
+    snapshot = job.checkpoint(5, file, age=30 * DAY).parent
+    job.checkpoint(6, file, age=30 * DAY)
+    over = ("--ended-job", bed.job(9).id, "--ended-job", job.id)
+    told = users(snapshot, bed.root, "--closed-world", "--search", "places", *over)[1]
+    assert [each["checkpoints"][0]["checkpoint_id"] for each in told["users"]] == [6]
+
+
 def test_what_flink_calls_the_newest_is_the_newest(bed) -> None:
     """A newer folder that another life of the job left proves nothing."""
     job = bed.job()

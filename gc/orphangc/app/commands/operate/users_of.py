@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from flinkstate.files.paths import located, spelled_in
+from flinkstate.files.paths import is_inside, located, spelled_in
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from flinkstate.places.locations import Location, canonical
 from flinkstate.text.shown_text import human_bytes
@@ -49,6 +49,10 @@ def find_users(snapshot: str, roots: Sequence[str], values: Mapping[str, Any]) -
     place = canonical(asked, settings.aliases)
     for root in settings.own_places:
         place = spelled_in(root, place)
+    directory = job_directory_of(place)
+    if directory is not None and not any(is_inside(place, root) for root in settings.own_places):
+        # its siblings may need its files, wherever it is
+        settings = settings_from({**values, "root": first, "extra_roots": (*extra, str(directory))})
     own = _read_snapshot(place, CheckpointReader(settings.aliases, settings.acknowledged))
     with (
         shown_progress() as progress,
