@@ -134,7 +134,7 @@ class ForeignUsages:
             if each.kind is ForeignKind.SNAPSHOT
         }
         unseen = {
-            each.place: next((_said(*one) for one in self.unseen(each.place, key)), "")
+            each.place: next((_said(*one) for one in self.unseen(each.place, (key,))), "")
             for each in foreigners
         }
         return checks_of(usage, foreigners, users=users, unseen=unseen, weigh=weigh)
@@ -239,14 +239,14 @@ class ForeignUsages:
         problems = (unnamed_files_problem(each.own_checkpoints) for each in self.beside)
         return [each for each in problems if each is not None]
 
-    def unseen(self, place: Location, key: str | None = None) -> Iterator[tuple[str, str]]:
+    def unseen(self, place: Location, known: Collection[str]) -> Iterator[tuple[str, str]]:
         """Yield what may need files of a place unseen, "" if it is no job or marker, and why.
 
         Args:
-            key: A job that is asked about: what is not known of it, its own check says.
+            known: Keys of jobs of which the answer says already whether they need it.
         """
         yield from (("", message) for _, message in self.unsearched)
-        yield from ((name, why) for other, name, why in self.refusals if other != key)
+        yield from ((name, why) for key, name, why in self.refusals if key not in known)
         yield from (("", problem) for problem in self.problems_beside)
         for each in self.quarantines:
             if each.root is None or overlap(each.root, place):

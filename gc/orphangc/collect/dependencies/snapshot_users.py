@@ -83,25 +83,35 @@ def users_of(snapshot: Snapshot, usages: ForeignUsages, weighing: Weighing) -> U
         for each in usages.broken
         if not each.is_acknowledged or foreign.may_be_named_in(each.raw)
     ]
-    if may_go_back and maker not in {name for each in users for name in (each.job_id, each.place)}:
-        known = usages.by_job.get(maker)
-        if known is not None and known.job.state in {JobState.RUNNING, JobState.SUSPENDED}:
-            users.append(_whole(known.job.job_id or maker, _NEWEST))
+    if may_go_back and maker not in _names(users):
+        made = usages.by_job.get(maker)
+        if made is not None and made.job.state in {JobState.RUNNING, JobState.SUSPENDED}:
+            users.append(_whole(made.job.job_id or maker, _NEWEST))
         else:
             unknown.append((f"job {maker}", _MAKER_UNKNOWN))
-    users += _beginning(snapshot.place, usages, {each.job_id for each in users})
+    users += _beginning(snapshot.place, usages, _names(users))
+    known = _names(users)
     users += (
         SnapshotUserPart(job_id="", place=by, why="it names the snapshot as a whole")
         for by in sorted(with_any_name(usages.namers, snapshot.place))
     )
-    hidden = usages.origins.hidden_from(stored_at, maker)
-    unknown += [*usages.unseen(snapshot.place), *((f"job {each.key}", _HIDDEN) for each in hidden)]
+    unknown += usages.unseen(snapshot.place, known)
+    unknown += [
+        (f"job {each.key}", _HIDDEN)
+        for each in usages.origins.hidden_from(stored_at, maker)
+        if each.key not in known
+    ]
     are_all_over = usages.by_job.keys() <= {*usages.ended} and not usages.beside
     return Users(
         users=tuple(users),
         unknown=tuple(dict.fromkeys(unknown)),
         is_confirmed=are_all_over and not unknown,
     )
+
+
+def _names(users: Iterable[SnapshotUserPart]) -> set[str]:
+    """Return the ids and the directories of users: a job's key is one of the two."""
+    return {name for each in users for name in (each.job_id, each.place) if name}
 
 
 def _whole(job_id: str, why: str) -> SnapshotUserPart:
