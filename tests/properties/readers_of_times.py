@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -50,8 +51,9 @@ from orphangc.adapters.s3.requests import s3_client
 from orphangc.adapters.s3_inventory.data_files import current_objects
 from orphangc.app.runner.plan_store import KeptPlans
 from orphangc.collect.mark.hidden_sums import HiddenSums
-from orphangc.collect.state.history import newest_records
+from orphangc.collect.state.history import later_run_id, newest_records
 from orphangc.collect.state.storage_proof import proof_name, read_proof
+from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep import upload_abortion
 from orphangc.collect.sweep.upload_abortion import UploadMark
 from orphangc.collect.world.memory_files import read_acknowledgements, read_memory
@@ -64,7 +66,7 @@ from orphangc.core.documents.s3_inventory import read_manifest, report_time
 from orphangc.core.exporter.registry_format import read_snapshot, write_snapshot
 from orphangc.core.memory.remembered import WorldMemory
 from orphangc.core.ranges.key_ranges import EVERYTHING
-from orphangc.core.times.instants import EPOCH, from_microseconds
+from orphangc.core.times.instants import EPOCH, from_microseconds, from_pattern, shifted
 from orphangc.core.world.known_world import PlaceKind, SearchedStorage, World
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
 from robustness.fuzz.own_files import (
@@ -331,6 +333,14 @@ def _manifest(us: int, _: Path) -> datetime | None:
     return read_manifest(json.dumps(manifest).encode()).created_at
 
 
+def _run_id(us: int, _: Path) -> datetime | None:
+    plan = re.sub(r"[-:.]", "", str(np.datetime64(us, "us")))
+    first = "10000101T000000000001Z-236f9ad7"
+    later = later_run_id(RootState(SteppedFiles(), BASE), first, [f"{plan}Z-00000000"])
+    at = None if later == first else from_pattern(later.partition("-")[0], "%Y%m%dT%H%M%S%fZ")
+    return at and shifted(at, -timedelta(microseconds=1))
+
+
 def _report_folder(us: int, _: Path) -> datetime | None:
     return report_time(spelled(us)[:16].replace(":", "-") + "Z")
 
@@ -526,6 +536,7 @@ READERS = {
     "expired checkpoint": Reader("core.lineage.expired_checkpoint", _expired, names="world/"),
     "marker of a memory": Reader("core.world.known_states", _marker, names="remembers.json"),
     "acknowledgement": Reader("core.memory.acknowledgement", _acknowledged, names="acknowledged/"),
+    "id of a run": Reader("collect.state.history", _run_id),
     "proof of a storage": Reader("collect.state.storage_proof", _proof),
     "kept plan": Reader("app.runner.plan_store", _known_state),
     "verdict": Reader("adapters.rows.plan_directory", _verdict, names="part-1.parquet"),

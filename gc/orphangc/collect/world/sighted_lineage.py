@@ -46,8 +46,6 @@ def seen_lineage(
         known=grouped(known, lambda each: each.job_id),
         named_after=grouped(loose, lambda each: savepoint_prefix(str(each.folder))),
     )
-    found = (each for job in jobs.values() for each in edges.of(job))
-    names = {each for facts in seen.ha_after for each in facts.names}
     configured = sets_of(
         (job_id, path)
         for cluster in (*seen.before, *seen.after)
@@ -66,7 +64,7 @@ def seen_lineage(
             first_seen_at=at,
             seen_at=at,
         )
-        for each in sorted(names)
+        for each in sorted({e for facts in seen.ha_after for e in facts.names})
     )
     fixed = {
         job.job_id
@@ -75,7 +73,9 @@ def seen_lineage(
         or has_run_before(job, edges.known.get(job.job_id, ()))
     }
     return LineageMemory(
-        continuations=table(found), resource_jobs=table(ran), fixed_ids=tuple(sorted(fixed))
+        continuations=table(each for job in jobs.values() for each in edges.of(job)),
+        resource_jobs=table(ran),
+        fixed_ids=tuple(sorted(fixed)),
     )
 
 

@@ -1,5 +1,6 @@
 """A job beside the storage root keeps a checkpoint at each moment; a search misses none."""
 
+import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -32,6 +33,7 @@ class Flink:
     # whether each checkpoint is of another job, which claimed the one before it
     is_redeployed: bool = False
     deployment: int = 90  # counts down: its directory sorts before the one that was listed
+    one_moment: threading.RLock = field(default_factory=threading.RLock)  # requests come together
 
     @property
     def job(self) -> str:
@@ -44,16 +46,17 @@ class Flink:
 
     def call(self, kind: str, do: Callable[[], Any], *_: object, **__: object) -> Any:
         """Answer a request, after what happens first; see ``Process``."""
-        self.requests += 1
-        self.asked.append(kind)
-        if self.requests in self.at:
-            old = f"{self.job}/chk-{self.number}/"
-            self.number += 1
-            self.deployment -= 1
-            self.checkpoint()
-            for key in [key for key in self.cloud.blobs if key.startswith(old)]:
-                self.cloud.drop(key)
-        return do()
+        with self.one_moment:
+            self.requests += 1
+            self.asked.append(kind)
+            if self.requests in self.at:
+                old = f"{self.job}/chk-{self.number}/"
+                self.number += 1
+                self.deployment -= 1
+                self.checkpoint()
+                for key in [key for key in self.cloud.blobs if key.startswith(old)]:
+                    self.cloud.drop(key)
+            return do()
 
 
 def search_of(flink: Flink) -> StorageSearch:
