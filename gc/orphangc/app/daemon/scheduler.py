@@ -33,7 +33,7 @@ from orphangc.app.config.schedule import longest_gap, trigger_of
 from orphangc.app.console.exit import is_signal
 from orphangc.app.status.status_store import StatusStore
 from orphangc.app.wiring.clock import now
-from orphangc.core.documents.run_record import Phase, PhaseRecord, RunRecord, RunResult
+from orphangc.core.documents.run_record import Phase, PhaseRecord, RunRecord, RunResult, run_id_at
 from orphangc.core.model.shown import RunMode
 from orphangc.errors import ExitCode, OrphanGcError
 
@@ -54,7 +54,7 @@ def unrecorded(settings: ScheduledRoot, result: RunResult, exit_code: int, error
     mode = settings.mode or RunMode.REPORT
     phase = PhaseRecord(phase=Phase.PLAN, result=result, started_at=at, duration_seconds=0.0)
     return RunRecord(
-        run_id=f"{at:%Y%m%dT%H%M%S%fZ}-{uuid.uuid4().hex[:8]}",
+        run_id=run_id_at(at, uuid.uuid4().hex[:8]),
         root=settings.root,
         tool_version=__version__,
         mode=mode,

@@ -48,7 +48,14 @@ from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import recalled_for
 from orphangc.core.documents.lineage_report import LINEAGES_FILE
-from orphangc.core.documents.run_record import ExpiryRecord, Phase, RunRecord, Totals, totals_after
+from orphangc.core.documents.run_record import (
+    ExpiryRecord,
+    Phase,
+    RunRecord,
+    Totals,
+    run_id_at,
+    totals_after,
+)
 from orphangc.core.lineage.checkpoint_fates import RetentionAction, RetentionReason
 from orphangc.core.model.shown import RunMode
 from orphangc.core.model.types import Action, Outcome
@@ -92,7 +99,7 @@ def run_root(
     names it.
     """
     holder, at = this_process(), now()
-    run_id = f"{at:%Y%m%dT%H%M%S%fZ}-{holder.token[:8]}"
+    run_id = run_id_at(at, holder.token[:8])
     mode = settings.mode or RunMode.REPORT
     draft = Draft(run_id=run_id, settings=settings, started_at=at, effective_mode=mode)
     with run_named(run_id=run_id, root=settings.root):

@@ -7,7 +7,15 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from orphangc.collect.state.store import RootState
-from orphangc.core.documents.run_record import Phase, RunRecord, RunResult, Totals, totals_after
+from orphangc.core.documents.run_record import (
+    RUN_ID_TIME,
+    Phase,
+    RunRecord,
+    RunResult,
+    Totals,
+    run_id_at,
+    totals_after,
+)
 from orphangc.core.documents.self_sustained_record import RememberedUsageCheck, merged
 from orphangc.core.model.joined_facts import joined
 from orphangc.core.model.types import JobId
@@ -16,7 +24,6 @@ from orphangc.core.times.instants import EARLIEST, from_pattern, shifted
 log = structlog.get_logger()
 
 _CHECKS = TypeAdapter(tuple[RememberedUsageCheck, ...])
-_ID_TIME = "%Y%m%dT%H%M%S%fZ"
 _TICK = timedelta(microseconds=1)
 _KEPT = 200
 _NEWEST_READ = 5
@@ -36,10 +43,10 @@ def later_run_id(state: RootState, run_id: str, plans: Iterable[str] = ()) -> st
         StorageUnreachableError: The state location cannot be listed.
     """
     at, _, token = run_id.partition("-")
-    known = (from_pattern(e.partition("-")[0], _ID_TIME) for e in (*plans, *_names(state)))
+    known = (from_pattern(e.partition("-")[0], RUN_ID_TIME) for e in (*plans, *_names(state)))
     newest = max((each for each in known if each is not None), default=EARLIEST)
-    later = f"{shifted(newest, _TICK):{_ID_TIME}}"
-    return run_id if at >= later else f"{later}-{token}"
+    later = run_id_at(shifted(newest, _TICK), token)
+    return run_id if at >= later.partition("-")[0] else later
 
 
 def newest_records(state: RootState) -> Iterator[RunRecord]:

@@ -41,15 +41,6 @@ def has_trace_of_flink(areas: Collection[Scope], *known: Sized) -> bool:
     return not _AREAS_OF_FLINK.isdisjoint(areas) or any(len(each) > 0 for each in known)
 
 
-def remembered_traces(memory: WorldMemory) -> frozenset[str]:
-    """Return the directories in which an earlier cycle saw checkpoints, which were explained."""
-    return frozenset(
-        each.uri
-        for each in memory.directories
-        if each.checkpoints or each.resolved_at is not None  # they were there, and were explained
-    )
-
-
 def with_remembered_traces(
     jobs: Mapping[str, JobEvidence], memory: WorldMemory
 ) -> dict[str, JobEvidence]:
@@ -57,7 +48,11 @@ def with_remembered_traces(
 
     A job whose checkpoints Flink deleted at its end leaves no other trace in an object store.
     """
-    held = remembered_traces(memory)
+    held = {
+        each.uri
+        for each in memory.directories
+        if each.checkpoints or each.resolved_at is not None  # they were there, and were explained
+    }
     return {
         key: replace(job, is_declared_ended=True, is_not_in_all=False)
         if job.is_not_in_all
@@ -70,22 +65,22 @@ def with_remembered_traces(
 
 def with_other_runs(jobs: Mapping[str, JobEvidence], memory: WorldMemory) -> dict[str, JobEvidence]:
     """Return the evidence with the clusters that showed another run of each job."""
-    alive = runs_without_an_end(memory.jobs)
+    alive = _runs_without_an_end(memory.jobs)
 
     def runs_of(job: JobEvidence) -> tuple[str, ...]:
         found = alive.get(job.job_id, ())
-        return tuple(sorted(other_runs(found, job)))
+        return tuple(sorted(_other_runs(found, job)))
 
     return {key: replace(job, other_runs=runs_of(job)) for key, job in jobs.items()}
 
 
-def runs_without_an_end(records: Iterable[RememberedJob]) -> dict[str, list[RememberedJob]]:
+def _runs_without_an_end(records: Iterable[RememberedJob]) -> dict[str, list[RememberedJob]]:
     """Return, by job id, the records of the jobs that a cluster showed alive last."""
     living = (e for e in records if e.alive_at is not None and not is_over(e))
     return grouped((e for e in living if is_flink_rest(e.by)), lambda each: str(each.job_id))
 
 
-def other_runs(alive: Iterable[RememberedJob], job: JobEvidence) -> Iterator[str]:
+def _other_runs(alive: Iterable[RememberedJob], job: JobEvidence) -> Iterator[str]:
     """Yield the clusters of these records that do not answer for a job, unless of its own run.
 
     One that showed a run alive after the end that is shown now answers for an earlier run: other

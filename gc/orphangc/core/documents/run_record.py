@@ -5,7 +5,7 @@ it holds sums only, and its size grows with jobs, never with objects.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, TypeVar
 
@@ -25,6 +25,13 @@ _Number = TypeVar("_Number", int, float)
 
 DURATION_BUCKETS_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200)
 """Upper edges of the buckets that the durations of phases are counted in."""
+
+RUN_ID_TIME = "%Y%m%dT%H%M%S%fZ"
+
+
+def run_id_at(at: datetime, token: str) -> str:
+    """Return the id of a scheduled run that begins then: ids sort by time."""
+    return f"{at:{RUN_ID_TIME}}-{token}"
 
 
 class Phase(StrEnum):
