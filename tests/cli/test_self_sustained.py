@@ -12,8 +12,11 @@ import pytest
 from cli.helpers import DAY, STARTING, UUID_1, UUID_2, Bed, Job, flink, metadata, now, run, write
 from cli.redeploys import Redeploys
 from cli.scheduled import Configured, settings_of
+from cli.stories import a_snapshot_of
 from flinkstate.files import mounts
 from orphangc.app.commands.operate import self_sustained as self_sustaining
+from orphangc.core.exporter.registry_format import write_snapshot
+from orphangc.core.exporter.registry_snapshot import EntryKind, RegistryEntry
 from support.flink_resources import a_resource
 from support.kubernetes_server import a_config_map, retained
 from support.rest_server import RestServer, as_json, configured
@@ -22,6 +25,7 @@ OVER = ("--ended-job", "all")
 HA = ("--kubernetes-ha", "flink")
 UNIQUE = int("deadbeef" * 4, 16)
 """Number of a job whose id no other run has: its HA metadata is its own, in any cluster."""
+NONE = "no job needs it, and no pin that was given"
 OPEN = "nobody has stated that these are all"
 PENDING = (
     "none of the checkpoints that were read needs it; a job that is not over may, by a pending"
@@ -463,7 +467,7 @@ def test_a_configuration_that_restores_from_it_is_a_user(bed) -> None:
     with restoring(job, savepoint, completed=7, status="FAILED") as rest:
         code, told = users(*options, *rest)
     assert (code, told["has_users"], told["statement"]) == (0, True, "1 needs it")
-    assert users(*options)[1]["statement"] == "nobody needs it"
+    assert users(*options)[1]["statement"] == NONE
 
 
 def test_a_job_that_a_resource_alone_shows_may_need_it(bed, kubernetes) -> None:
@@ -591,7 +595,7 @@ def test_a_job_that_the_search_alone_shows_may_begin_with_it(bed, below, is_name
         assert (code, told["has_users"]) == (4, None)
         assert [each["uri"] for each in told["unknown"]] == [f"job {at}"]
     named = (bed.folder / below, "--empty-root", bed.folder / below)
-    assert users(*said, *named, *OVER)[1]["statement"] == "nobody needs it"
+    assert users(*said, *named, *OVER)[1]["statement"] == NONE
     told = second_check(bed, bed.job(1), savepoint)
     assert (told["safe_to_delete"], str(at) in told["why"]) == (False, True)
     if is_named:
@@ -605,7 +609,7 @@ def test_a_folder_of_another_program_is_no_job(bed) -> None:
     bed.job(9).checkpoint(1)
     write(bed.folder / "libraries" / "shared" / "a.jar", b"jar", DAY)
     told = users(savepoint, bed.root, "--closed-world", "--ended-job", f"{9:032x}")[1]
-    assert told["statement"] == "nobody needs it"
+    assert told["statement"] == NONE
     over = ("--ended-job", f"{9:032x}")
     assert second_check(bed, bed.job(1), savepoint, *over)["safe_to_delete"] is True
 
@@ -759,9 +763,13 @@ def test_a_checkpoint_of_the_maker_that_names_files_of_it_needs_it_though_that_i
 def test_what_a_pin_keeps_is_not_safe_to_delete(bed, pinned) -> None:
     """A person's, or one that discovery found in a configuration which restores a job from it."""
     savepoint, story = a_savepoint(bed), SimpleNamespace(bed=bed)
+    bed.job(UNIQUE).checkpoint(4)
+    assert users(savepoint, bed.root, "--closed-world", *OVER)[1]["statement"] == NONE
     pin = {"itself": savepoint, "its _metadata": savepoint / "_metadata"}.get(
         pinned, savepoint.parent
     )
+    told = users(savepoint, bed.root, "--closed-world", *OVER, "--pin", pin)[1]
+    assert f"the pin {pin}" in [each["place"] for each in told["users"]]
     pins = {"pin": [str(pin)]}
     with restored(bed, completed=5) as (job, _, rest):
         job.checkpoint(5, job.shared())
@@ -770,6 +778,19 @@ def test_what_a_pin_keeps_is_not_safe_to_delete(bed, pinned) -> None:
     _, look = known["looks"]
     assert look["place"] == str(savepoint)
     assert f"the pin {pin}" in look["also_named_by"]
+
+
+def test_what_only_an_exported_registry_names_is_needed(bed, tmp_path) -> None:
+    """By a pending checkpoint, as ``self-sustained`` says of the same job."""
+    savepoint, job = a_savepoint(bed), bed.job()
+    job.checkpoint(7, job.shared())
+    named = RegistryEntry(f"file:{savepoint / UUID_1}", EntryKind.FILE, 1, 1, 1)
+    exported = tmp_path / "snapshot.jsonl"
+    exported.write_bytes(write_snapshot(a_snapshot_of(job, 7, entries=None), [named]))
+    given = ("--closed-world", "--registry", exported)
+    assert asked(bed, job, *given, "--snapshot", savepoint)[1]["seen"]["value"] is False
+    (user,) = users(savepoint, bed.root, *given)[1]["users"]
+    assert (user["job_id"], "registry" in user["why"]) == (job.id, True)
 
 
 # --- the one relation of both, and of ``expire``
@@ -829,7 +850,7 @@ def test_users_are_unknown_while_a_cluster_does_not_answer(bed, has_job) -> None
     if has_job:
         bed.job(9).checkpoint(1)
     said = (savepoint, bed.root, "--closed-world", *OVER)
-    assert users(*said)[1]["statement"] == "nobody needs it"
+    assert users(*said)[1]["statement"] == NONE
     with RestServer({}) as server:
         silent = ("--flink-rest", server.url)
     code, told = users(*said, *silent)
@@ -856,7 +877,7 @@ def test_users_are_the_checkpoints_that_name_a_file_of_it(bed) -> None:
     ("options", "statement"),
     [
         (OVER, f"none among the checkpoints that were read; {OPEN}"),
-        ((*OVER, "--closed-world"), "nobody needs it"),
+        ((*OVER, "--closed-world"), NONE),
         ((), f"{PENDING}; {OPEN}"),
         (("--closed-world",), PENDING),
     ],
@@ -879,7 +900,7 @@ def test_a_job_of_which_nothing_shows_with_what_it_began_leaves_it_unknown(bed) 
     assert (code, told["has_users"]) == (4, None)
     assert [each["uri"] for each in told["unknown"]] == [f"job {job.id}"]
     over = ("--ended-job", job.id)
-    assert users(savepoint, bed.root, "--closed-world", *over)[1]["statement"] == "nobody needs it"
+    assert users(savepoint, bed.root, "--closed-world", *over)[1]["statement"] == NONE
 
 
 @pytest.mark.parametrize("way", ["not shown", "HA metadata", "over", "another state"])
@@ -1072,7 +1093,7 @@ def test_the_job_that_made_a_checkpoint_goes_back_to_it(bed) -> None:
     code, told = users(newest, "--closed-world")
     assert (code, told["has_users"], told["users"]) == (4, None, [])
     assert "newest checkpoint" in told["unknown"][0]["reason"]
-    assert users(newest, "--closed-world", *OVER)[1]["statement"] == "nobody needs it"
+    assert users(newest, "--closed-world", *OVER)[1]["statement"] == NONE
 
 
 @pytest.mark.parametrize("is_fixed", [False, True])
@@ -1088,9 +1109,9 @@ def test_an_end_of_an_id_that_comes_back_is_no_end_of_its_newest_run(bed, is_fix
         assert ("the job id is a fixed one" in told["why"]) is is_fixed
         told = asked(bed, job, *rest, *OVER, "--snapshot", savepoint)[1]
         assert (told["confirmed"], told["safe_to_delete"]) == (True, True)
-        assert users(newest, "--closed-world", *rest, *OVER)[1]["statement"] == "nobody needs it"
+        assert users(newest, "--closed-world", *rest, *OVER)[1]["statement"] == NONE
         told = users(newest, "--closed-world", *rest)[1]
-        assert told["statement"] == "nobody needs it" or is_fixed
+        assert told["statement"] == NONE or is_fixed
         assert told["confirmed"] is not is_fixed
         run("plan", bed.root, *rest, "--state", bed.state, "--out", bed.folder / "plan")
     (part,) = json.loads((bed.folder / "plan" / "plan.json").read_text())["jobs"]
@@ -1102,7 +1123,7 @@ def test_a_snapshot_that_is_asked_for_by_a_link_is_no_user_of_itself(bed) -> Non
     job, link = bed.job(), bed.folder / "link"
     link.symlink_to(bed.root)
     asked_for = link / job.id / job.checkpoint(5, job.shared()).parent.name
-    assert users(asked_for, bed.root, "--closed-world", *OVER)[1]["statement"] == "nobody needs it"
+    assert users(asked_for, bed.root, "--closed-world", *OVER)[1]["statement"] == NONE
     job.checkpoint(6)
     with RestServer(flink(job, completed=6)) as server:
         assert users(asked_for, bed.root, "--flink-rest", server.url)[1]["has_users"] is False
@@ -1174,7 +1195,7 @@ def test_a_mount_point_without_its_mount_leaves_the_users_unknown(bed) -> None:
         assert (code, told["has_users"], told["confirmed"]) == (4, None, False)
         assert [str(place) in each["reason"] for each in told["unknown"]] == [True]
         code, told = users(*asked_for, "--empty-root", place)
-        assert (code, told["statement"]) == (0, "nobody needs it")
+        assert (code, told["statement"]) == (0, NONE)
 
 
 @pytest.mark.parametrize("path", [None, "savepoints/gone"])
@@ -1296,7 +1317,7 @@ def test_a_job_that_ha_metadata_holds_has_not_ended_whatever_is_declared(bed, ha
     older = job.checkpoint(7, job.shared(UUID_1)).parent
     job.checkpoint(8, job.shared(UUID_2))
     said = (older, "--closed-world", *OVER)
-    assert users(*said)[1]["statement"] == "nobody needs it"
+    assert users(*said)[1]["statement"] == NONE
     told = users(*said, *ha(job, 7, 8))[1]
     assert (told["confirmed"], told["statement"]) == (False, PENDING)
 
@@ -1350,7 +1371,7 @@ def test_the_statement_of_a_closed_world_covers_what_is_searched(bed) -> None:
     said = (savepoint, bed.root, "--closed-world", *OVER)
     assert [each["job_id"] for each in users(*said)[1]["users"]] == [other.id]
     told = users(*said, "--search-except", other.folder.parent)[1]
-    assert told["statement"] == "nobody needs it"
+    assert told["statement"] == NONE
     write(other.folder / "chk-10" / "_metadata", b"torn", DAY)
     code, told = users(*said)
     assert (code, told["is_complete"]) == (4, False)
@@ -1398,4 +1419,4 @@ def test_a_job_that_is_declared_ended_and_writes_has_not_ended_without_a_checkpo
     said = (savepoint, bed.root, "--closed-world", *OVER)
     assert [each["uri"] for each in users(*said)[1]["unknown"]] == [f"job {other.id}"]
     other.shared(next(other.folder.glob("shared/*")).name)
-    assert users(*said)[1]["statement"] == "nobody needs it"
+    assert users(*said)[1]["statement"] == NONE

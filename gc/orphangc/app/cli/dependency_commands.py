@@ -11,6 +11,13 @@ from orphangc.app.console import options as o
 from orphangc.app.console.exit import end
 from orphangc.app.console.options import SEARCHED, Values, gathered
 
+_CYCLE = (
+    *("registry", "registry_wait", *SEARCHED, "ended_job", "owner", "flink_rest"),
+    *("kubernetes_ha", "zookeeper_ha", "alias", "state", "quiet_period", "allow_short_margins"),
+    "unsafe_acknowledge_root",
+)
+"""Settings of the cycle that both sides of the relation between jobs and snapshots read."""
+
 
 @registry_commands.command(
     "export", epilog="Example: orphangc registry export ROOT --job ID --out FILE"
@@ -58,12 +65,7 @@ def registry_show(
     epilog="Example: orphangc self-sustained s3://bucket/checkpoints --job ID"
     " --snapshot s3://bucket/savepoints/savepoint-1 --state s3://bucket/orphangc --closed-world",
 )
-@gathered(
-    "settings",
-    *("registry", "registry_wait", *SEARCHED, "ended_job", "owner", "flink_rest"),
-    *("kubernetes_ha", "zookeeper_ha", "alias", "state", "quiet_period", "allow_short_margins"),
-    "unsafe_acknowledge_root",
-)
+@gathered("settings", *_CYCLE)
 def self_sustained(
     *,
     root: Annotated[
@@ -104,11 +106,7 @@ def self_sustained(
     epilog="Example: orphangc users-of s3://bucket/savepoints/savepoint-1 s3://bucket/checkpoints"
     " --state s3://bucket/orphangc --closed-world",
 )
-@gathered(
-    "settings",
-    *(*SEARCHED, "ended_job", "flink_rest", "kubernetes_ha", "zookeeper_ha"),
-    *("alias", "state", "unsafe_acknowledge_root"),
-)
+@gathered("settings", *_CYCLE, "pin")
 def users_of(
     *,
     snapshot: Annotated[str, typer.Argument(help="A checkpoint or savepoint.", metavar="SNAPSHOT")],

@@ -215,14 +215,18 @@ class ForeignUsages:
         )
 
     @cached_property
-    def namers(self) -> dict[Location, set[str]]:
-        """Return what names each snapshot as a whole, by each name of it."""
+    def _named(self) -> dict[Location, set[str]]:
         return by_each_name(self.named)
 
     @cached_property
-    def pinned(self) -> dict[Location, frozenset[Location]]:
-        """Return the pins, each with all names of it."""
+    def _pinned(self) -> dict[Location, frozenset[Location]]:
         return {each: spellings(each) for each in self.pins}
+
+    def namers_of(self, place: Location) -> set[str]:
+        """Return what names a snapshot as a whole: resources, configurations, and pins."""
+        names = spellings(place)
+        pins = {f"the pin {pin}" for pin, own in self._pinned.items() if meet(names, own)}
+        return pins | with_any_name(self._named, place)
 
     @cached_property
     def refusals(self) -> list[tuple[str, str, str]]:
@@ -411,9 +415,7 @@ def _users_of(
     others |= {str(each.folder) for each in strangers if _is_named_by(each, snapshot)}
     stored_at = None if checkpoint is None else usages.written_at(checkpoint)
     others |= {*usages.origins.users_of(snapshot.place, stored_at, maker)}
-    others |= with_any_name(usages.namers, snapshot.place)
-    names = spellings(snapshot.place)
-    others |= {f"the pin {pin}" for pin, own in usages.pinned.items() if meet(names, own)}
+    others |= usages.namers_of(snapshot.place)
     broken = (e for e in usages.broken if not is_within(e.uri, [str(snapshot.place)]))
     others |= {each.uri for each in broken if snapshot.may_be_named_in(each.raw)}
     return tuple(sorted(others))

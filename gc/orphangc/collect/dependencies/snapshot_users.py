@@ -26,6 +26,7 @@ from orphangc.core.groups import grouped
 from orphangc.core.model.types import ForeignKind, JobState
 
 _METADATA_GONE = "its _metadata is gone: nobody can tell which files elsewhere were its own"
+_REGISTERED = "its exported registry names files of it"
 _NEWEST = "it is its own newest checkpoint, and the job is not over"
 _FRESH = "it was restored from it, and has completed no checkpoint since"
 _AGAIN = (
@@ -77,6 +78,7 @@ def users_of(snapshot: Snapshot, usages: ForeignUsages, weighing: Weighing) -> U
     stored_at = None if snapshot.checkpoint is None else usages.written_at(snapshot.checkpoint)
     maker, may_go_back = maker_of(snapshot.place, usages)
     users = [*_naming(snapshot, foreign, usages.checkpoints, weighing)]
+    users += _registering(foreign, usages, _names(users))
     unknown = [] if snapshot.checkpoint is not None else [(str(snapshot.place), _METADATA_GONE)]
     unknown += [
         (each.uri, each.reason)
@@ -93,7 +95,7 @@ def users_of(snapshot: Snapshot, usages: ForeignUsages, weighing: Weighing) -> U
     known = _names(users)
     users += (
         SnapshotUserPart(job_id="", place=by, why="it names the snapshot as a whole")
-        for by in sorted(with_any_name(usages.namers, snapshot.place))
+        for by in sorted(usages.namers_of(snapshot.place))
     )
     unknown += usages.unseen(snapshot.place, known)
     unknown += [
@@ -140,6 +142,19 @@ def _naming(
         left = [_really(snapshot, each, weighing) for each in found]
         if references := [each for each in left if each.names]:
             yield _user(snapshot, key, references, weighing)
+
+
+def _registering(
+    foreign: Foreign, usages: ForeignUsages, known: Iterable[str]
+) -> Iterator[SnapshotUserPart]:
+    """Yield the jobs whose exported registries alone name files of a snapshot, but for known users.
+
+    They are a pending checkpoint's.
+    """
+    for key, usage in usages.by_job.items():
+        registered = (each for each in usage.unowned if each.namer.checkpoint_id is None)
+        if (job_id := usage.job.job_id or key) not in known and meant(foreign, registered):
+            yield _whole(job_id, _REGISTERED)
 
 
 def _grouped(checkpoints: Iterable[Checkpoint]) -> dict[tuple[str, Location], list[Checkpoint]]:

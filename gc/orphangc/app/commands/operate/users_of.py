@@ -129,7 +129,7 @@ def _statement(found: Users, settings: StorageRootSettings) -> str:
     if count:
         return need
     if found.is_confirmed and settings.closed_world:
-        return "nobody needs it"
+        return "no job needs it, and no pin that was given"
     if found.is_confirmed:
         said = "none among the checkpoints that were read"
     else:
