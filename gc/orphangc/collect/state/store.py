@@ -126,8 +126,8 @@ class RootState:
 
     def _forget_old_runs(self) -> None:
         """Remove what people alone read of old runs: a sweep reads the journals of open ones."""
-        is_open = frozenset(self.interrupted_runs())
         names = self.files.names(f"{self.folder}/history")[:-_RUNS_KEPT]
+        is_open = frozenset(self.interrupted_runs() if names else ())
         old = [run_id for e in names if (run_id := e.removesuffix(".json")) not in is_open]
         for run_id in old[:_FORGOTTEN_AT_ONCE]:
             folder = f"{self.folder}/runs/{run_id}"
