@@ -14,7 +14,7 @@ from flinkstate.places.locations import Location
 from orphangc.collect.decide.verdicts import DecidedJob
 from orphangc.collect.delete.held_task import HeldTask
 from orphangc.collect.delete.retry_queue import outcome_of
-from orphangc.core.areas.empty_folders import area_of_folder, folder_objection
+from orphangc.core.areas.table import area_of_folder, folder_objection
 from orphangc.core.decision.flink_traces import has_trace_of_flink
 from orphangc.core.model.job_folders import scopes_where
 from orphangc.core.model.naming import Owners, place_of_folder

@@ -6,9 +6,8 @@ store's, stands for a store time.
 
 from flinkstate.places.checkpoint_names import METADATA_NAME
 from orphangc.core.areas.area import AreaFacts
-from orphangc.core.areas.exclusive import EXCLUSIVE
 from orphangc.core.areas.recognise import recognise
-from orphangc.core.areas.table import AREAS, area_at
+from orphangc.core.areas.table import AREAS, EXCLUSIVE, area_at
 from orphangc.core.model.naming import FilePlace
 from orphangc.core.model.types import AreaName, JobState, Scope
 

@@ -3,7 +3,7 @@
 import pytest
 
 from orphangc.core.areas.area import AreaFacts
-from orphangc.core.areas.empty_folders import area_of_folder, folder_objection
+from orphangc.core.areas.table import area_of_folder, folder_objection
 from orphangc.core.model.naming import place_of_folder
 from orphangc.core.model.types import AreaName, JobState
 from support.builders import JOB
