@@ -20,7 +20,7 @@ from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.adapters.spark.work_folder import WorkFolder
 from orphangc.app.commands.health import search_estimate
-from orphangc.collect.mark import missing_check as confirming
+from orphangc.collect.mark import missing as confirming
 from orphangc.core.model.settings import StorageRootSettings
 from support.inventory_reports import CSV, ORC, PARQUET, VERSIONED, Report, a_report, row_of
 from support.rest_server import RestServer

@@ -12,7 +12,7 @@ from orphangc.collect.decide.judged_cycle import JudgedCycle, judged_cycle, mark
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
 from orphangc.collect.dependencies.origins import OriginFacts, Origins
 from orphangc.collect.mark.mark import Mark, MarkedCycle, pinned_places
-from orphangc.collect.mark.missing_check import check_standing
+from orphangc.collect.mark.missing import check_standing
 from orphangc.collect.mark.pins import pinned_uuids
 from orphangc.collect.mark.since_listing import listed_at
 from orphangc.collect.mark.survey import Surveyed

@@ -5,19 +5,17 @@ the errors of its library: a storage that cannot be reached raises ``StorageUnre
 No error becomes an empty answer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Protocol, TypeVar
+
+import pyarrow as pa
 
 from flinkstate.places.locations import Location
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.kernel import VERDICT_SCHEMA as VERDICT_SCHEMA
-from orphangc.ports.row_files import OUTCOME_SCHEMA as OUTCOME_SCHEMA
-from orphangc.ports.row_files import OutcomeSink as OutcomeSink
-from orphangc.ports.row_files import Spool as Spool
-from orphangc.ports.row_files import SpoolPart as SpoolPart
-from orphangc.ports.row_files import VerdictSink as VerdictSink
+from orphangc.core.ranges.key_ranges import EVERYTHING, KeyRange
 from orphangc.ports.storage import Storage as Storage
 from orphangc.ports.storage_values import HIDDEN_SCHEMA as HIDDEN_SCHEMA
 from orphangc.ports.storage_values import LISTING_SCHEMA as LISTING_SCHEMA
@@ -29,6 +27,66 @@ from orphangc.ports.storage_values import Folder as Folder
 from orphangc.ports.storage_values import HiddenKind as HiddenKind
 from orphangc.ports.storage_values import StoreTime as StoreTime
 from orphangc.ports.storage_values import Upload as Upload
+
+OUTCOME_SCHEMA = (
+    VERDICT_SCHEMA.append(pa.field("outcome", pa.string(), nullable=False))
+    .append(pa.field("error", pa.string()))
+    .append(pa.field("version_id", pa.string()))
+)
+"""One row for each verdict that requested an action, with its outcome."""
+
+
+class OutcomeSink(Protocol):
+    """Stores the outcome of each verdict, batch by batch."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append a batch of ``OUTCOME_SCHEMA``."""
+
+
+class SpoolPart(Protocol):
+    """Stores the rows of one key range; used by one thread at a time."""
+
+    rows: int
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Append a batch of ``LISTING_SCHEMA``."""
+
+    def finish(self, within: KeyRange) -> None:
+        """Record that these are all rows of a range: the range is listed from now on.
+
+        The spool drops a part that is not finished.
+        """
+
+
+class Spool(Protocol):
+    """Holds one listing on disk, so that memory does not grow with the bucket."""
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows the finished ranges have."""
+
+    def part(self) -> SpoolPart:
+        """Return a new part; may be called from several threads at once."""
+
+    def finished(self) -> list[KeyRange]:
+        """Return the listed ranges, those of an interrupted run included."""
+
+    def batches(self, within: KeyRange = EVERYTHING) -> Iterator[pa.RecordBatch]:
+        """Yield each row once of the finished ranges that share keys with a range.
+
+        In large batches, by ascending ranges. May be called again.
+        """
+
+
+class VerdictSink(Protocol):
+    """Stores verdicts, batch by batch; picklable once closed."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append a batch of ``VERDICT_SCHEMA``."""
+
+    def close(self) -> None:
+        """Complete the files; may be called twice."""
+
 
 _FactsT_co = TypeVar("_FactsT_co", covariant=True)
 

@@ -9,7 +9,7 @@ from google.oauth2.credentials import Credentials
 from contracts.servers.gcs import as_json, refusal
 from contracts.servers.stub import Answer, Request
 from orphangc.adapters.gcs.requests import part_error
-from orphangc.adapters.object_store.batch_answer import batch_results
+from orphangc.adapters.object_store.answers import batch_results
 from orphangc.adapters.open import open_state_files, open_storage
 from orphangc.core.ranges.key_ranges import KeyRange
 from orphangc.errors import SettingsError, StorageUnreachableError

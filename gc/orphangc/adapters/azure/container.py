@@ -27,7 +27,7 @@ from flinkstate.places.locations import Location
 from flinkstate.text.redaction import one_line
 from orphangc.adapters.azure.blob_pages import read_page
 from orphangc.adapters.files.translate import host_now
-from orphangc.adapters.object_store.batch_answer import PartAnswer, batch_results
+from orphangc.adapters.object_store.answers import PartAnswer, batch_results, check_part
 from orphangc.adapters.object_store.bucket import (
     BucketPage,
     PageRequest,
@@ -37,7 +37,6 @@ from orphangc.adapters.object_store.bucket import (
     reported,
 )
 from orphangc.adapters.object_store.object_storage import ObjectStorage
-from orphangc.adapters.object_store.part_answer import check_part
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.documents.bucket_settings import BucketSettings
 from orphangc.core.model.types import StoredObject

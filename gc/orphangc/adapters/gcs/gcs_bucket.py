@@ -12,7 +12,7 @@ import pyarrow as pa
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.gcs.requests import GcsRequests, batch_body, part_error
-from orphangc.adapters.object_store.batch_answer import batch_results
+from orphangc.adapters.object_store.answers import batch_results, check_part
 from orphangc.adapters.object_store.bucket import (
     BucketPage,
     PageRequest,
@@ -22,9 +22,7 @@ from orphangc.adapters.object_store.bucket import (
     reported,
 )
 from orphangc.adapters.object_store.object_storage import ObjectStorage
-from orphangc.adapters.object_store.part_answer import check_part
-from orphangc.core.documents import google_bucket
-from orphangc.core.documents.bucket_settings import BucketSettings
+from orphangc.core.documents.bucket_settings import GOOGLE_FIELDS, BucketSettings, google_settings
 from orphangc.core.model.types import StoredObject
 from orphangc.core.times.instants import from_iso, microseconds_of
 from orphangc.ports import HIDDEN_SCHEMA, LISTING_SCHEMA, HiddenKind
@@ -193,13 +191,13 @@ class GcsBucket(ObjectStorage):
 
     def _settings(self) -> BucketSettings:
         try:
-            answer = self._requests.send("GET", "", {"fields": google_bucket.FIELDS})
+            answer = self._requests.send("GET", "", {"fields": GOOGLE_FIELDS})
         except RequestError as err:
             if err.status in _NOT_KNOWN and not err.is_absent:
                 return BucketSettings(unread=("storage.buckets.get",))
             raise
         try:
-            return google_bucket.google_settings(_document(answer.content))
+            return google_settings(_document(answer.content))
         except ValueError as err:
             raise RequestError(str(err)) from err
 

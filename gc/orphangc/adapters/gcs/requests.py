@@ -17,7 +17,7 @@ from requests.adapters import HTTPAdapter
 from flinkstate.places.locations import Location
 from flinkstate.text.redaction import one_line
 from orphangc.adapters.files.translate import unreachable
-from orphangc.adapters.object_store.batch_answer import PartAnswer
+from orphangc.adapters.object_store.answers import PartAnswer
 from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.storage_options import storage_options
 from orphangc.errors import NotReportedError, SettingsError

@@ -19,6 +19,7 @@ import structlog
 
 from flinkstate.places.locations import Location
 from orphangc.adapters.object_store.answer_clock import DatedAnswer
+from orphangc.adapters.object_store.answers import check_part
 from orphangc.adapters.object_store.bucket import (
     UNSUPPORTED,
     BucketPage,
@@ -31,7 +32,6 @@ from orphangc.adapters.object_store.bucket import (
 )
 from orphangc.adapters.object_store.listing import NO_TEXT
 from orphangc.adapters.object_store.object_storage import ObjectStorage
-from orphangc.adapters.object_store.part_answer import check_part
 from orphangc.adapters.s3.bucket_requests import DeleteRequests, HeadRequests
 from orphangc.adapters.s3.pages.list_requests import ListRequests
 from orphangc.adapters.s3.pages.page_parser import read_page

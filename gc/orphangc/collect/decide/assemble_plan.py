@@ -15,8 +15,7 @@ from orphangc.collect.decide.verdicts import HeldBack, JobView, Reported, decide
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.collect.mark.hidden_sums import extras_part
 from orphangc.collect.mark.mark import Mark, MarkedCycle
-from orphangc.collect.mark.missing import Missing
-from orphangc.collect.mark.missing_check import missing_of_lasting
+from orphangc.collect.mark.missing import Missing, missing_of_lasting
 from orphangc.collect.mark.pins import empty_pins
 from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import ListingSurvey

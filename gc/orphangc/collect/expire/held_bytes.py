@@ -15,7 +15,7 @@ from flinkstate.metadata.reader import read_metadata
 from flinkstate.places.checkpoint_names import MAX_METADATA_BYTES, METADATA_NAME
 from flinkstate.places.locations import Alias, Location, place_of
 from flinkstate.state.file_use import COMPRESSED, ExpectedFile, expected_files
-from orphangc.collect.mark.missing_check import present_of
+from orphangc.collect.mark.missing import present_of
 from orphangc.collect.observe.observation import Environment
 from orphangc.core.columns.marked_listing import MarkedRows
 from orphangc.core.columns.sorted_uuids import Numbers, SortedUuids, distinct, least_type, numbered

@@ -8,12 +8,15 @@ from orphangc.collect.mark.job_dependencies import JobDependencies, dependencies
 from orphangc.collect.mark.mark import Mark, MarkedCycle
 from orphangc.collect.mark.missing import (
     Missing,
+    confirmed,
     expected_of,
+    lacked_by_newest,
     missing_of,
     missing_outside,
+    present_of,
+    sample_of,
     wanted_of,
 )
-from orphangc.collect.mark.missing_check import confirmed, lacked_by_newest, present_of, sample_of
 from orphangc.collect.mark.since_listing import SinceListing
 from orphangc.collect.mark.survey import Surveyed, SurveyPass
 from orphangc.collect.observe.observation import Environment

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 
 from orphangc import __version__
 from orphangc.collect.runs.result import TOO_YOUNG
-from orphangc.collect.sweep.shards import Cuts, Shards, shard_of, shelved
-from orphangc.collect.sweep.temporary_rows import TemporarySpace
+from orphangc.collect.sweep.temporary_rows import Cuts, Shards, TemporarySpace, shard_of, shelved
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings

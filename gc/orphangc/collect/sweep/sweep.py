@@ -35,8 +35,7 @@ from orphangc.collect.sweep.plan_intersection import (
     confirmed_shards,
     requested_verdicts,
 )
-from orphangc.collect.sweep.shards import Shards
-from orphangc.collect.sweep.temporary_rows import TemporaryRows, TemporarySpace
+from orphangc.collect.sweep.temporary_rows import Shards, TemporaryRows, TemporarySpace
 from orphangc.collect.sweep.tombstoning import (
     GoneTombstones,
     Recovered,

@@ -18,8 +18,13 @@ from orphangc.collect.delete.retry_queue import with_outcomes
 from orphangc.collect.runs.journal import MARKER_SCHEMA, markers_of
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import ConfirmedShard, Fresh, are_gone, mask_of
-from orphangc.collect.sweep.shards import Cuts, Shards, shard_of
-from orphangc.collect.sweep.temporary_rows import TemporaryRows, TemporarySpace
+from orphangc.collect.sweep.temporary_rows import (
+    Cuts,
+    Shards,
+    TemporaryRows,
+    TemporarySpace,
+    shard_of,
+)
 from orphangc.core.columns.tombstone_packing import TOMBSTONE_SCHEMA
 from orphangc.core.columns.tombstones import Tombstones
 from orphangc.core.model.naming import Owners, place_of_folder

@@ -6,7 +6,7 @@ import pytest
 
 from flinkstate.files.paths import meet, spellings
 from flinkstate.places.locations import canonical
-from orphangc.collect.expire.held_checkpoints import CheckpointHolds
+from orphangc.collect.expire.lineage_facts import CheckpointHolds
 from support.builders import BASE
 from support.calls import calls_of
 

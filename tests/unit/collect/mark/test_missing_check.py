@@ -7,8 +7,7 @@ from typing import ClassVar
 import pytest
 
 from flinkstate.places.locations import Location
-from orphangc.collect.mark.missing import Missing
-from orphangc.collect.mark.missing_check import confirmed, lacked_by_newest, missing_of_lasting
+from orphangc.collect.mark.missing import Missing, confirmed, lacked_by_newest, missing_of_lasting
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.decision.evidence import Checkpoint
 from orphangc.core.model.naming import artifact_name

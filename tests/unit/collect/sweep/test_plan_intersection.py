@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orphangc.collect.sweep import shards
+from orphangc.collect.sweep import temporary_rows
 from orphangc.collect.sweep.plan_intersection import (
     Fresh,
     FreshSink,
@@ -127,8 +127,8 @@ def test_every_row_is_compared_as_if_it_were_alone(planned, listed, known, size)
     """Same action, same size, ETag and time; absent, waiting, tombstoned: each by its own row."""
     now = {row.key: row for row in listed}
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(shards, "ROWS_A_SHARD", size)
-        patch.setattr(shards, "_SAMPLED", 1)
+        patch.setattr(temporary_rows, "ROWS_A_SHARD", size)
+        patch.setattr(temporary_rows, "_SAMPLED", 1)
         parts, recorded, update, storage = compared(planned, listed, known, Path(folder))
         generation = update.generation()
     asking = [row for row in planned if row.action is not Action.KEEP]

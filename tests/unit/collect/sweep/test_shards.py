@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orphangc.adapters.rows.temporary_folder import TemporaryFolder
-from orphangc.collect.sweep import shards
-from orphangc.collect.sweep.shards import Cuts, Shards, by_key, shard_of, shelved
-from orphangc.collect.sweep.temporary_rows import TemporarySpace
+from orphangc.collect.sweep import temporary_rows
+from orphangc.collect.sweep.temporary_rows import (
+    Cuts,
+    Shards,
+    TemporarySpace,
+    by_key,
+    shard_of,
+    shelved,
+)
 
 SCHEMA = pa.schema([pa.field("key", pa.string()), pa.field("number", pa.int64())])
 KEYS = st.lists(st.text(max_size=6), unique=True, max_size=60)
@@ -28,16 +34,16 @@ def batches_of(keys: list[str], size: int) -> list[pa.RecordBatch]:
 
 @pytest.fixture
 def small_shards(monkeypatch) -> None:
-    monkeypatch.setattr(shards, "ROWS_A_SHARD", 7)
-    monkeypatch.setattr(shards, "_SAMPLED", 2)
+    monkeypatch.setattr(temporary_rows, "ROWS_A_SHARD", 7)
+    monkeypatch.setattr(temporary_rows, "_SAMPLED", 2)
 
 
 @given(keys=KEYS, size=st.integers(1, 20))
 def test_all_rows_come_back_once_and_in_order(keys, size) -> None:
     """Whatever order and pieces they came in; order is that of UTF-8 bytes."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(shards, "ROWS_A_SHARD", 7)
-        patch.setattr(shards, "_SAMPLED", 2)
+        patch.setattr(temporary_rows, "ROWS_A_SHARD", 7)
+        patch.setattr(temporary_rows, "_SAMPLED", 2)
         put = shelved(batches_of(keys, size), SCHEMA, TemporarySpace(Path(folder)))
         parts = [shard_of([put], n, SCHEMA) for n in range(len(put.cuts.keys) + 1)]
     found = [row for part in parts for row in part.to_pylist()]

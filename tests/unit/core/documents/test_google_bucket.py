@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from orphangc.core.documents.bucket_settings import dangers, effects
-from orphangc.core.documents.google_bucket import google_settings
+from orphangc.core.documents.bucket_settings import dangers, effects, google_settings
 
 
 def rule(kind: str, action: dict[str, Any] | None = None, **condition: Any) -> dict[str, Any]:
