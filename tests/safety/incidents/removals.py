@@ -54,7 +54,6 @@ from orphangc.collect.sweep import sweep
 from orphangc.collect.world import recalling, sighted, sighted_lineage
 from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.core.areas.table import AREAS
-from orphangc.core.cluster.job_status import JobStatus
 from orphangc.core.cluster.placement import Home
 from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
@@ -565,14 +564,14 @@ def _merging_within(patch: _Patch) -> None:
 
 def _quiet_is_an_end(patch: _Patch) -> None:
     """Take a job for ended whose directory is still, and which no cluster shows (R34)."""
-    state = JobStatus.state.fget
+    state = JobEvidence.state.fget
     assert state is not None
 
-    def taken(self: JobStatus) -> JobState:
+    def taken(self: JobEvidence) -> JobState:
         return JobState.ENDED if state(self) is JobState.UNKNOWN else state(self)
 
-    patch.setattr(JobStatus, "state", property(taken))
-    patch.setattr(JobStatus, "is_end_proven", property(lambda _: True))
+    patch.setattr(JobEvidence, "state", property(taken))
+    patch.setattr(JobEvidence, "is_end_proven", property(lambda _: True))
     patch.setitem(GUARDS, Guard.NO_ROOTS, _content)
 
 
@@ -738,7 +737,7 @@ def _answers_of_the_living(patch: _Patch) -> None:
 
 def _changes_since_ends(patch: _Patch) -> None:
     """Take the end that a cluster shows for one of the last run of a job (R34, R40)."""
-    patch.setattr(JobStatus, "has_changed_since", False)
+    patch.setattr(JobEvidence, "has_changed_since", False)
 
 
 def _modes_of_older_jobs(patch: _Patch) -> None:

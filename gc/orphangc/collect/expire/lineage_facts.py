@@ -412,7 +412,7 @@ def _end_of(job: JobEvidence, known: Iterable[RememberedJob], now: datetime) -> 
 
     An end that only a job in its place shows may be none: its JobManager was lost.
     """
-    if job.status.is_proven_ended:
+    if job.is_proven_ended:
         return frozenset(each.status for each in job.facts), now
     shown = [each for each in known if is_flink_rest(each.by) and each.ended_at is not None]
     if not all(map(_is_reported, shown)):

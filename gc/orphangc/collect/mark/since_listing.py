@@ -120,7 +120,7 @@ class SinceListing:
         if not is_listed and not any(str(each) in self.known for each in job.directories):
             return self.now
         times = [self.changed_at.get(each) for each in job.directories]
-        if job.is_declared_ended and not job.status.is_proven_ended:
+        if job.is_declared_ended and not job.is_proven_ended:
             keys = (key for each in job.directories for key in self.written.get(each, ()))
             times += [at for key in keys for at in _times_in(key, self.storage)]
         return max((at for at in times if at is not None), default=None)
@@ -146,7 +146,7 @@ def with_changes_elsewhere(
     of a changelog has a base of its own, and a job of another place may need files here. What
     cannot be listed counts as changed now.
     """
-    if not (job.is_declared_ended or job.ends) or job.status.is_proven_ended:
+    if not (job.is_declared_ended or job.ends) or job.is_proven_ended:
         return job
     base = environment.storage.location
     named = {job_directory_of(folder) for each in job.own_checkpoints for folder in each.files}

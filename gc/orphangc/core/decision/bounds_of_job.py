@@ -61,7 +61,7 @@ def area_facts_of(job: JobEvidence, cycle: CycleEvidence) -> AreaFacts:
     """Return what the rules of areas ask of one job."""
     return AreaFacts(
         state=job.state,
-        is_end_proven=job.status.is_end_proven,
+        is_end_proven=job.is_end_proven,
         completed_id=_completed_id(job),
         newest_trigger=_newest_trigger(job, cycle),
         unknown_layout=unknown_layout(job),

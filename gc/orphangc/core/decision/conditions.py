@@ -8,8 +8,7 @@ from collections.abc import Mapping
 
 from flinkstate.places.locations import canonical
 from flinkstate.text.shown_text import some
-from orphangc.core.cluster.job_status import is_quiet
-from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, mode_of
+from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, is_quiet, mode_of
 from orphangc.core.exporter.exporter_answer import order_unproven
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.flink_versions import is_build_of_tested_line, is_tested_version
@@ -127,7 +126,7 @@ def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
             " end of that run since: ask it again with --flink-rest, or declare the job ended with"
             " --ended-job"
         )
-    if job.after and job.status.has_changed_since:
+    if job.after and job.has_changed_since:
         return (
             f"{some(job.clusters)} shows an end, and something of the job was stored later, by"
             " another run: ask that one's cluster with --flink-rest, or declare the job ended with"

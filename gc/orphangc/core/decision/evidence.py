@@ -10,7 +10,6 @@ from flinkstate.values.metadata_values import MetadataFacts
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.cluster.ha_facts import Hold, retained_throughout
 from orphangc.core.cluster.job_facts import JobFacts, comes_back
-from orphangc.core.cluster.job_status import JobStatus, is_of_last_run
 from orphangc.core.cluster.known_checkpoints import retained_by
 from orphangc.core.columns.file_names import FileNames
 from orphangc.core.columns.uuid_set import UuidSet
@@ -19,6 +18,7 @@ from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.memory.seen_cycles import LostFact
 from orphangc.core.model.bounds import SafetyMargins
 from orphangc.core.model.types import AreaName, DirectoryLayout, JobId, JobState, Mode
+from orphangc.core.times.instants import shifted
 from orphangc.core.world.known_world import OutsidePath
 
 
@@ -228,25 +228,50 @@ class JobEvidence(JobReport):
     outside_paths: tuple[OutsidePath, ...] = ()
 
     @property
-    def status(self) -> JobStatus:
-        """Return everything that is said of the job's life."""
-        return JobStatus(
-            before=self.before,
-            after=self.after,
-            is_held=bool(self.holds),
-            is_declared_ended=self.is_declared_ended,
-            may_be_running=bool(self.unplaced),
-            has_other_run=bool(self.other_runs),
-            is_end_recorded=self.recorded_end is not None,
-            is_id_fixed=self.is_id_fixed,
-            changed_at=self.changed_at,
-            slack=self.slack,
-        )
+    def is_running(self) -> bool:
+        """Return whether Flink said at least once that the job is not over."""
+        return any(not facts.is_globally_terminal for facts in self.facts)
+
+    @property
+    def is_proven_ended(self) -> bool:
+        """Return whether Flink itself reports it, before and after, and nothing holds the job."""
+        is_doubted = self.is_running or self.holds or self.unplaced or self.other_runs
+        return all(self.sides) and not (is_doubted or self.has_changed_since)
+
+    @property
+    def has_changed_since(self) -> bool:
+        """Return whether anything was stored after the end that Flink shows: by a later run."""
+        ends = [each.ended_at for each in self.facts if each.ended_at is not None]
+        return not is_of_last_run(max(ends, default=None), self.changed_at, self.slack)
 
     @property
     def state(self) -> JobState:
-        """Return what is known of the job's life; see ``JobStatus``."""
-        return self.status.state
+        """Return what is known of the job's life; one that HA metadata holds is never over (R13).
+
+        Absence from REST proves nothing, a suspended job is not over, and a directory that still
+        changes belongs to a job that has not ended.
+        """
+        if self.is_running:
+            return JobState.RUNNING
+        if self.holds:
+            return JobState.SUSPENDED
+        if self.unplaced:
+            return JobState.UNKNOWN
+        is_recorded = self.recorded_end is not None and not self.other_runs
+        is_over = self.is_declared_ended or self.is_proven_ended or is_recorded
+        return JobState.ENDED if is_over else JobState.UNKNOWN
+
+    @property
+    def is_end_proven(self) -> bool:
+        """Return whether positive evidence shows that its processes are gone (R34: E1-E6).
+
+        The state ``ENDED`` is never given for silence alone. An id that application clusters and
+        people reuse needs the operator's statement, or the exporter's record of its newest run: any
+        other answer of Flink's may be of an earlier run.
+        """
+        if self.state is not JobState.ENDED:
+            return False
+        return self.is_declared_ended or not self.is_id_fixed or self.recorded_end is not None
 
     @property
     def is_id_fixed(self) -> bool:
@@ -463,8 +488,26 @@ class CycleEvidence:
 
 
 def has_ended(job: JobEvidence, cycle: CycleEvidence) -> bool:
-    """Return whether a job is over, for itself and for the jobs whose files it needs."""
-    return job.status.has_ended(now=cycle.now, quiet_period=cycle.margins.quiet_period)
+    """Return whether a job is over, for itself and for the jobs whose files it needs.
+
+    A statement alone is not believed while the job's directory still changes.
+    """
+    if not job.is_end_proven:
+        return False
+    quiet_period = cycle.margins.quiet_period
+    return job.is_proven_ended or is_quiet(job.changed_at, cycle.now, quiet_period)
+
+
+def is_of_last_run(
+    ended_at: datetime | None, changed_at: datetime | None, slack: timedelta
+) -> bool:
+    """Return whether nothing of a job is newer than the run that ended: a later one would write."""
+    return changed_at is None or (ended_at is not None and changed_at <= shifted(ended_at, slack))
+
+
+def is_quiet(changed_at: datetime | None, now: datetime, quiet_period: timedelta) -> bool:
+    """Return whether nothing changed for the quiet period; a tie is not quiet."""
+    return changed_at is None or changed_at < shifted(now, -quiet_period)
 
 
 Check = Callable[[JobEvidence, CycleEvidence], str | None]

@@ -13,8 +13,7 @@ id since (R34). What it showed then counts until it shows an end, or a person st
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 
-from orphangc.core.cluster.job_status import is_of_last_run
-from orphangc.core.decision.evidence import JobEvidence
+from orphangc.core.decision.evidence import JobEvidence, is_of_last_run
 from orphangc.core.groups import grouped
 from orphangc.core.memory.job_lives import is_flink_rest, is_over, placed
 from orphangc.core.memory.remembered import RememberedJob, WorldMemory

@@ -119,7 +119,7 @@ def _unproven_layout(job: JobEvidence, _: CycleEvidence) -> str | None:
 
     They no longer do once the job's processes are surely gone (T7, R35).
     """
-    if job.status.is_end_proven:
+    if job.is_end_proven:
         return unknown_layout(job)
     if job.survey.sub_folders:
         return f"shared/ has sub-directories ({some(sorted(job.survey.sub_folders))})"

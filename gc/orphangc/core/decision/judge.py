@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orphangc.core.areas.table import AREAS
-from orphangc.core.cluster.job_status import is_quiet
 from orphangc.core.decision.conditions import CONDITIONS
-from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended
+from orphangc.core.decision.evidence import Check, CycleEvidence, JobEvidence, has_ended, is_quiet
 from orphangc.core.decision.guards import GUARDS, is_present_run_read
 from orphangc.core.exporter.exporter_answer import exported_problem
 from orphangc.core.groups import reached

@@ -153,7 +153,7 @@ def _key_of(job: JobId, cycle: Cycle, settings: StorageRootSettings) -> str:
 def _awaited(job: JobEvidence, settings: StorageRootSettings) -> str:
     if job.state is not JobState.ENDED or job.changed_at is None:
         return ""
-    if not job.status.is_end_proven:
+    if not job.is_end_proven:
         return f"; {NOT_PROVEN}"
     still = shifted(job.changed_at, settings.quiet_period)
     return (
