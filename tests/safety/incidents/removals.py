@@ -29,13 +29,7 @@ from orphangc.app.wiring import compose, discovering, searched_places
 from orphangc.collect import cycle, discovery
 from orphangc.collect.decide import abandoned_savepoints, decide_listing, judged_cycle
 from orphangc.collect.dependencies import origins
-from orphangc.collect.expire import (
-    assemble_report,
-    held_bytes,
-    held_checkpoints,
-    lineage_facts,
-    savepoint_folders,
-)
+from orphangc.collect.expire import assemble_report, held_bytes, lineage_facts, savepoint_folders
 from orphangc.collect.listing import noted_names
 from orphangc.collect.mark import evidence_of_jobs, job_reports, mark, survey
 from orphangc.collect.observe import checkpoints as roots
@@ -677,7 +671,7 @@ def _uses_of_ha_metadata(patch: _Patch) -> None:
     def recovers(job):
         return any(job.ids_after.intersection(hold.retained_ids) for hold in job.held_after)
 
-    for each in (origins, held_checkpoints, lineage_facts):
+    for each in (origins, lineage_facts):
         patch.setattr(each, "recovers", recovers)
 
 
