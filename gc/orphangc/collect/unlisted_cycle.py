@@ -4,19 +4,16 @@
 order of a real cycle, and it judges each job; it decides on no object.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeVar
 
-from orphangc.collect.decide.judged_cycle import judged_cycle, marked_cycle
+from orphangc.collect.decide.judged_cycle import JudgedCycle, judged_cycle, marked_cycle
 from orphangc.collect.observe.observation import Environment, observe
 from orphangc.collect.world.recalling import Recalled, world_with_memory
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.tombstones import Tombstones
-from orphangc.core.decision.evidence import JobEvidence
-from orphangc.core.decision.judge import Judgement
 from orphangc.core.model.types import StoredObject
-from orphangc.core.world.known_world import World
 from orphangc.ports import Progress, Storage
 from orphangc.ports.engine import Engine, EngineName, Listed, ListingHints, ListingPass
 
@@ -52,24 +49,9 @@ class UnlistedEngine(Engine):
         return work.together([found])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShortCycle:
-    """What is known before any object is decided on.
-
-    Attributes:
-        jobs: Evidence by job key, without surveys if nothing was listed.
-        judged: Refusal and blocks of each job, as far as they need no listing if there was none.
-        resources: Kubernetes resources that run each job, or ran it, by job id.
-    """
-
-    world: World
-    jobs: Mapping[str, JobEvidence]
-    judged: Mapping[str, Judgement]
-    resources: Mapping[str, tuple[str, ...]]
-    is_listed: bool = False
-
-
-def unlisted_cycle(environment: Environment, *, halted: str | None, before: Recalled) -> ShortCycle:
+def unlisted_cycle(
+    environment: Environment, *, halted: str | None, before: Recalled
+) -> JudgedCycle:
     """Return a cycle that lists and remembers nothing, or raise ``StorageUnreachableError``."""
     search = None if environment.search is None else replace(environment.search, own=None)
     unlisted = replace(environment, engine=UnlistedEngine(), search=search)
@@ -77,9 +59,5 @@ def unlisted_cycle(environment: Environment, *, halted: str | None, before: Reca
     known = judged_cycle(
         marked_cycle(seen, unlisted), unlisted, survey=None, halted=halted, before=before
     )
-    return ShortCycle(
-        world=world_with_memory(known.world, known.comparison, before.memory),
-        jobs=known.jobs,
-        judged=known.judged,
-        resources=known.comparison.memory.lineage.resources,
-    )
+    world = world_with_memory(known.world, known.comparison, before.memory)
+    return replace(known, world=world)

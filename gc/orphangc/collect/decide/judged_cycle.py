@@ -68,6 +68,11 @@ class JudgedCycle:
     comparison: CycleComparison
 
     @property
+    def resources(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the Kubernetes resources that run each job, or ran it, by job id."""
+        return self.comparison.memory.lineage.resources
+
+    @property
     def living_beside(self) -> tuple[JobEvidence, ...]:
         """Return the jobs that only the search shows, and that are not over."""
         return tuple(e for e in self.beside.values() if not has_ended(e, self.evidence))

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from http import HTTPStatus
 from itertools import groupby
@@ -52,6 +52,7 @@ from orphangc.app.wiring.compose import (
     with_proof,
 )
 from orphangc.app.wiring.discovering import load_and_discover
+from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.expire.assemble_report import DiscardingSink
 from orphangc.collect.listing.first_pages import estimated_objects
 from orphangc.collect.mark.mark import proving_command
@@ -60,7 +61,6 @@ from orphangc.collect.observe.exporter_folder import ExporterFolder
 from orphangc.collect.observe.exporters import newest
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.lock import holder_of
-from orphangc.collect.unlisted_cycle import ShortCycle
 from orphangc.core.documents.bucket_settings import dangers, effects
 from orphangc.core.exporter.exporter_answer import REGISTRY_MAX_AGE
 from orphangc.core.model.codes import Condition
@@ -171,7 +171,7 @@ def _collectable(
     settings: ScheduledRoot, storage: Storage, shared: SharedCheckpoints, plans: KeptPlans
 ) -> Iterator[Finding]:
     try:
-        known = _judged_jobs(settings.bare, storage, shared, plans.known_state())
+        known, is_listed = _judged_jobs(settings.bare, storage, shared, plans.known_state())
     except OrphanGcError as err:
         yield bad(settings.root, "world", err)
         return
@@ -191,7 +191,7 @@ def _collectable(
         for each in [each for each in unmet[job] if each not in common][:1]:
             yield _stopped(settings.root, f"job {names(job)}", each, names)
     if unmet and not any(every):
-        rest = "" if known.is_listed else "; what only a listing shows, orphangc plan finds"
+        rest = "" if is_listed else "; what only a listing shows, orphangc plan finds"
         yield Finding(settings.root, all_jobs, CheckStatus.GOOD, f"can be collected{rest}")
 
 
@@ -388,11 +388,14 @@ def _judged_jobs(
     storage: Storage,
     shared: SharedCheckpoints,
     known: Sequence[KnownState],
-) -> ShortCycle:
-    """Return what a run would find in the named places now; change and remember nothing."""
+) -> tuple[JudgedCycle, bool]:
+    """Return what a run would find in the named places now, and whether it was listed.
+
+    Nothing is changed or remembered.
+    """
     settings = settings.model_copy(update={"search": SearchScope.PLACES})
     if estimated_objects(storage, _SHORT).objects >= _SHORT:
-        return unlisted_cycle_of(settings, shared, known)
+        return unlisted_cycle_of(settings, shared, known), False
     try:
         with opened_cycle(
             start_of(patient(settings), known),
@@ -402,12 +405,6 @@ def _judged_jobs(
             is_remembered=False,
         ) as (cycle, _):
             assert cycle.plan.world is not None  # noqa: S101 - a cycle always has one
-            return ShortCycle(
-                world=cycle.plan.world,
-                jobs=cycle.known.jobs,
-                judged=cycle.known.judged,
-                resources=cycle.remembered.lineage.resources,
-                is_listed=True,
-            )
+            return replace(cycle.known, world=cycle.plan.world), True
     except RefusedError:  # there is no job directory yet, which a run refuses
-        return unlisted_cycle_of(settings, shared, known)
+        return unlisted_cycle_of(settings, shared, known), False

@@ -26,11 +26,12 @@ from orphangc.app.telemetry.logs import always_shown
 from orphangc.app.wiring.clock import now, this_process
 from orphangc.app.wiring.compose import opened, shared_checkpoints, start_of, state_of, state_place
 from orphangc.app.wiring.discovering import discovered, load_and_discover, memory_files
+from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
 from orphangc.collect.state.discovery_memory import forget_discovery, remember
 from orphangc.collect.state.memory_documents import DamagedMemoryError
 from orphangc.collect.state.store import RootState
-from orphangc.collect.unlisted_cycle import ShortCycle, unlisted_cycle
+from orphangc.collect.unlisted_cycle import unlisted_cycle
 from orphangc.collect.world.memory_files import (
     keep_acknowledgement,
     read_acknowledgements,
@@ -62,7 +63,7 @@ def unlisted_cycle_of(
     settings: StorageRootSettings,
     shared: SharedCheckpoints | None = None,
     known: Sequence[KnownState] = (),
-) -> ShortCycle:
+) -> JudgedCycle:
     """Return what is known about a storage root without listing its objects; change nothing."""
     start = start_of(patient(settings), known)
     with opened(start, lambda *_: None, shared=shared) as environment:
