@@ -185,23 +185,19 @@ class _ScheduledRun:
         draft = self.draft
         draft.run_id = later_run_id(self.state, draft.run_id, self.plans.run_ids())
         with run_named(run_id=draft.run_id):
-            self._carry_out()
-
-    def _carry_out(self) -> None:
-        draft = self.draft
-        if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
-            draft.effective_mode = RunMode.REPORT
-            draft.reason = "the first run on a storage root only reports"
-        draft.checks_before = checks_before(self.state)
-        with Renewal(self.lock) as renewal:
-            self._phase(Phase.PLAN, self._plan)
-            renewal.check()
-            self.state.bind()  # what could never be read is no storage root of this location
-        if draft.effective_mode is not RunMode.REPORT and draft.exit_code == ExitCode.DONE:
-            # the retention policy is a part of the same phase, which renews by itself
-            self._phase(Phase.SWEEP, lambda: self._sweep() or self._expire())
-        elif draft.exit_code == ExitCode.DONE:
-            draft.exit_code = self._expire()
+            if draft.effective_mode is not RunMode.REPORT and not has_planned(self.state):
+                draft.effective_mode = RunMode.REPORT
+                draft.reason = "the first run on a storage root only reports"
+            draft.checks_before = checks_before(self.state)
+            with Renewal(self.lock) as renewal:
+                self._phase(Phase.PLAN, self._plan)
+                renewal.check()
+                self.state.bind()  # what could never be read is no storage root of this location
+            if draft.effective_mode is not RunMode.REPORT and draft.exit_code == ExitCode.DONE:
+                # the retention policy is a part of the same phase, which renews by itself
+                self._phase(Phase.SWEEP, lambda: self._sweep() or self._expire())
+            elif draft.exit_code == ExitCode.DONE:
+                draft.exit_code = self._expire()
 
     def _phase(self, phase: Phase, work: Callable[[], int]) -> None:
         started_at, begun = now(), monotonic()
@@ -405,12 +401,11 @@ def keep_records(roots: Iterable[ScheduledRoot], text: str) -> list[RunRecord]:
     """Write records for runs that left none, or were killed; ``OrphanGcError`` if that fails."""
     known = {each.root: each for each in roots}
     records = [RunRecord.model_validate(each) for each in json.loads(text)]
-    return [_kept_later(state_of(known[each.root]), each) for each in records]
-
-
-def _kept_later(state: RootState, record: RunRecord) -> RunRecord:
-    run_id = later_run_id(state, record.run_id)
-    return kept_record(state, record.model_copy(update={"run_id": run_id}))
+    return [
+        kept_record(state, each.model_copy(update={"run_id": later_run_id(state, each.run_id)}))
+        for each in records
+        for state in (state_of(known[each.root]),)
+    ]
 
 
 def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:

@@ -14,7 +14,7 @@ from orphangc.collect.decide.judged_cycle import JudgedCycle
 from orphangc.collect.decide.verdicts import HeldBack, JobView, Reported, decided_job
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages
 from orphangc.collect.mark.hidden_sums import extras_part
-from orphangc.collect.mark.mark import Mark, MarkedCycle
+from orphangc.collect.mark.mark import MarkedCycle
 from orphangc.collect.mark.missing import Missing, missing_of_lasting
 from orphangc.collect.mark.pins import empty_pins
 from orphangc.collect.mark.survey import Surveyed
@@ -69,6 +69,7 @@ def plan_of(
     """
     settings, storage = environment.settings, environment.storage
     seen, surveyed, counts = marked.seen, survey.surveyed, decided.counts
+    jobs = {key: decided_job(view) for key, view in decided.views.items()}
     return Plan(
         tool_version=__version__,
         root=str(settings.location),
@@ -90,7 +91,7 @@ def plan_of(
         extras=extras_part(
             *(environment.with_hidden, surveyed.markers),
             with_versions=settings.noncurrent_versions,
-            is_dead=_upload_rule(marked.mark, decided.views).is_dead,
+            is_dead=UploadRule(marked.mark, jobs).is_dead,
         ),
         world=known.world,
         warnings=tuple(_warnings(marked, survey, known, decided, missing, environment)),
@@ -107,16 +108,6 @@ def _reported_part(key: tuple[Scope, str], shown: Reported) -> ReportedPart:
         unreferenced_objects=shown.unreferenced_objects,
         unreferenced_bytes=shown.unreferenced_size,
         oldest_modified_at=from_microseconds(shown.oldest_us),
-    )
-
-
-def _upload_rule(marked: Mark, views: Mapping[str, JobView]) -> UploadRule:
-    """Return what decides on unfinished uploads: the rules of the verdicts (R50)."""
-    return UploadRule(
-        owners=marked.owners,
-        jobs={key: decided_job(view) for key, view in views.items()},
-        live=marked.live,
-        pinned=marked.pinned,
     )
 
 

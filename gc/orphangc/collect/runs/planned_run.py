@@ -137,7 +137,11 @@ class PlannedRun(ABC, Generic[_Found]):
                 self.run.begin(self.plan, found.cycle.plan, found.cycle.evidence.now)
             signalled = self._act(found)
             if self.is_writing:
-                self._finish(found, interrupted)
+                outcome = self.ending(found, interrupted)
+                self.run.finish(outcome, interrupted)
+                log.info(self.event, **outcome)
+                if self.result.error is not None:
+                    log.error("objects.failed", objects=self.result.failed, error=self.result.error)
             if signalled is not None:
                 raise signalled
         return self.result
@@ -156,13 +160,6 @@ class PlannedRun(ABC, Generic[_Found]):
             return signalled
         self.result.exit_code = self.exit_code(found)
         return None
-
-    def _finish(self, found: _Found, interrupted: Sequence[str]) -> None:
-        outcome = self.ending(found, interrupted)
-        self.run.finish(outcome, interrupted)
-        log.info(self.event, **outcome)
-        if self.result.error is not None:
-            log.error("objects.failed", objects=self.result.failed, error=self.result.error)
 
     def record(self, rows: pa.RecordBatch) -> None:
         """Write down and count what became of some verdicts, ``OUTCOME_SCHEMA``."""

@@ -233,20 +233,13 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         settings, now = self.run.settings, cycle.evidence.now
         areas = frozenset(settings.scope)
         if settings.abort_uploads and with_hidden is not None:
-            rule = UploadRule(
-                owners=cycle.mark.owners,
-                jobs=jobs,
-                live=cycle.mark.live,
-                pinned=cycle.mark.pinned,
-                areas=areas,
-            )
             yield UploadAbortion(
                 run=self.run,
                 storage=with_hidden,
                 plan_id=self.plan.plan_id,
                 now=now,
                 quarantine_start=shifted(now, -settings.quarantine_period),
-                is_dead=rule.is_dead,
+                is_dead=UploadRule(cycle.mark, jobs, areas).is_dead,
                 revalidation=revalidation,
                 limiter=RateLimiter.of(self.run, UploadAbortion.most_at_once),
                 outcomes=self.result.uploads,

@@ -6,6 +6,7 @@ import pytest
 
 from orphangc.collect.decide.judge_uploads import UploadRule
 from orphangc.collect.decide.verdicts import JobView, decided_job
+from orphangc.collect.mark.mark import Mark
 from orphangc.core.areas.table import AREAS
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
@@ -33,6 +34,11 @@ OLD = ago("60d")
 STARTED = (a_checkpoint(43, triggered_at=ago("20d")),)
 
 
+def _pinned(key: str) -> UploadRule:
+    rule = rule_of(RUNNING)
+    return replace(rule, marked=replace(rule.marked, pinned=(key,)))
+
+
 def rule_of(job) -> UploadRule:
     cycle = a_cycle()
     judgement = judge(job, cycle)
@@ -40,7 +46,8 @@ def rule_of(job) -> UploadRule:
     view = JobView(job, judgement, bounds, area_facts_of(job, cycle))
     base = job_directory(JOB).parent
     owners = Owners(base, {job_directory(JOB): JOB})
-    return UploadRule(owners=owners, jobs={JOB: decided_job(view)}, live=LiveSet(UuidSet({UUID})))
+    marked = Mark(LiveSet(UuidSet({UUID})), (), {}, owners)
+    return UploadRule(marked, {JOB: decided_job(view)})
 
 
 RUNNING = a_job(before=(some_facts(checkpoints=STARTED),), after=(some_facts(checkpoints=STARTED),))
@@ -86,9 +93,9 @@ def test_the_control_of_a_pending_metadata_fails_without_the_rule_of_its_key(mon
 @pytest.mark.parametrize("pin", ["", JOB, f"{JOB}/chk-42", f"{JOB}/chk-42/_metadata"])
 def test_an_upload_at_or_below_a_pinned_place_is_never_dead(pin) -> None:
     """Nothing brings it back, and no listing shows the file that a pin would keep."""
-    rule = replace(rule_of(RUNNING), pinned=(pin,))
+    rule = _pinned(pin)
     assert not rule.is_dead(f"{JOB}/chk-42/_metadata", OLD)
-    assert replace(rule, pinned=(f"{JOB}/chk-4",)).is_dead(f"{JOB}/chk-42/_metadata", OLD)
+    assert _pinned(f"{JOB}/chk-4").is_dead(f"{JOB}/chk-42/_metadata", OLD)
 
 
 @pytest.mark.parametrize("begun_at", [ago("1h"), ago("71h"), ago("0s"), None])

@@ -327,13 +327,10 @@ def understood(value: str, where: Origin, reading: Reading) -> Location | Unclea
     if problem is None:
         return named_place(spelled, reading.aliases)
     option, said = where.field.rpartition(".")[2], redacted(value)
-    lift = f"say with discovery.alias what it means here{_as_alias(place)}"
+    as_alias = f" ({redacted(str(place))}=PLACE)" if place.scheme == UNREADABLE else ""
+    lift = f"say with discovery.alias what it means here{as_alias}"
     why = f"{option} {said!r} {problem}: {lift}"
     return UnclearFact(why=why, digest=digest_of(value), origin=where)
-
-
-def _as_alias(place: Location) -> str:
-    return f" ({redacted(str(place))}=PLACE)" if place.scheme == UNREADABLE else ""
 
 
 def _problem(value: str, place: Location, reading: Reading) -> str | None:
