@@ -14,6 +14,7 @@ from orphangc.collect.mark.survey import Surveyed
 from orphangc.collect.mark.survey_listing import ListingSurvey, gather_evidence
 from orphangc.collect.observe.checkpoints import CheckpointScan, CheckpointsRead, _ids
 from orphangc.collect.observe.observation import Observation
+from orphangc.collect.observe.reported import Answers
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.codes import Guard
@@ -97,26 +98,29 @@ def observed(seen: Seen, rules: Rules) -> Observation:
         for name in ("ids_at_start", "ids_before", "ids_after")
     )
 
-    def told(name: str) -> tuple[ClusterFacts, ...]:
+    def told(name: str) -> Answers:
         facts = {job.job_id: each for job in jobs for each in getattr(job, name)}
-        return (ClusterFacts(uri="u", flink_version="1.20.5", jobs=facts, cache_seconds=0),)
+        cluster = ClusterFacts(uri="u", flink_version="1.20.5", jobs=facts, cache_seconds=0)
+        return Answers(settings=SETTINGS, clusters=(cluster,))
 
     exported = {job.job_id: job.exported for job in jobs if job.exported is not None}
+    before, after = told("before"), told("after")
     return Observation(
         settings=SETTINGS,
         time=StoreTime(now=at(seen.now), local=at(seen.now - seen.skew), source=""),
         time_after=StoreTime(now=at(seen.until), local=at(seen.until - seen.skew), source=""),
-        before=told("before"),
-        after=told("after"),
-        source_errors={},
-        ha_before=(),
-        ha_after=(),
+        before=before,
+        after=after,
+        answers=replace(
+            before,
+            clusters=(*before.clusters, *after.clusters),
+            snapshots=tuple(each for one in exported.values() for each in one.snapshots),
+        ),
         at_start=(scan_of(seen, start),),
         first=(read_of(seen, first, roots),),
         second=(read_of(seen, second, roots),),
         elsewhere=(),
         elsewhere_unreadable=(),
-        snapshots=tuple(each for one in exported.values() for each in one.snapshots),
         exported=exported,
         listed=Listed(objects=len(seen.listing)),
     )

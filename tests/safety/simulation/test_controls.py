@@ -386,9 +386,11 @@ def no_gate(patch: pytest.MonkeyPatch) -> None:
 def entries_protect_nothing(patch: pytest.MonkeyPatch) -> None:
     """R14: what a registry snapshot names is no root."""
     live_set = mark._live_set
-    patch.setattr(
-        mark, "_live_set", lambda seen, *_: live_set(replace(seen, snapshots=()), (), UuidSet())
-    )
+
+    def without_entries(seen: Observation, *_: object) -> LiveSet:
+        return live_set(replace(seen, answers=replace(seen.answers, snapshots=())), (), UuidSet())
+
+    patch.setattr(mark, "_live_set", without_entries)
     patch.setattr(RegistryWatch, "new_names", lambda _: [])
 
 

@@ -66,13 +66,13 @@ def abandoned_savepoints(
     }
     if AreaName.SAVEPOINT not in seen.settings.scope or not found:
         return None
-    clusters = (*seen.before, *seen.after)
+    clusters = seen.answers.clusters
     timeout = longest_checkpoint_timeout(clusters)
     bounds = _bounds(known.evidence, timeout)
     objection = (
         _stopped(known)
         or _hidden_writer(known.living_beside)
-        or next(iter(seen.source_errors.values()), None)
+        or next(iter(seen.answers.errors.values()), None)
         or pending_savepoint_problem(clusters)
         or (None if timeout is not None else "a job does not show when its checkpoints time out")
     )

@@ -355,11 +355,11 @@ def _listing_warnings(
 
 
 def _ha_warnings(seen: Observation, environment: Environment) -> Iterator[str]:
-    for facts in seen.ha_after:
+    for facts in seen.after.ha:
         if not facts.things:
             yield f"{facts.uri} shows nothing of Flink's: mistyped?"
     bases = [base.location for base in environment.bases]
-    for folder in sorted({folder for facts in seen.ha_after for folder in facts.folders}):
+    for folder in sorted({folder for facts in seen.after.ha for folder in facts.folders}):
         if (
             folder.option in _OF_CHECKPOINTS
             and environment.settings.closed_world

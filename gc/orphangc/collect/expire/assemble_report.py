@@ -211,7 +211,7 @@ def _names_alone(cycle: Cycle) -> bool:
     Then, if nothing needs any of them, the verdicts say what they hold.
     """
     is_refused = any(each.refused is not None for each in cycle.known.judged.values())
-    return not (is_refused or cycle.seen.snapshots or cycle.plan.settings.pin)
+    return not (is_refused or cycle.seen.answers.snapshots or cycle.plan.settings.pin)
 
 
 def counted_unneeded(fates: Sequence[CheckpointFate]) -> UnneededPart:

@@ -122,7 +122,7 @@ _Held = tuple[Location, str, str]
 
 
 def _registered(cycle: Cycle) -> Iterator[_Held]:
-    for snapshot in cycle.seen.snapshots:
+    for snapshot in cycle.seen.answers.snapshots:
         for place in places_of(snapshot.checkpoint_paths, cycle.seen.settings.aliases):
             yield place, "registry", snapshot.job_id
 

@@ -132,7 +132,7 @@ def _obstacle(
 def _otherwise_named(seen: Observation) -> Iterator[tuple[_Words, _Words]]:
     """Yield the UUIDs that broken checkpoints and registries name, as for every other file."""
     yield from (broken.raw.columns() for broken in seen.unreadable)
-    for snapshot in seen.snapshots:
+    for snapshot in seen.answers.snapshots:
         yield from (names.uuids for _, names in snapshot.entries.folders())
 
 

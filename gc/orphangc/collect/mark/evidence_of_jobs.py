@@ -58,7 +58,7 @@ def _directories(
     unknown = [place for place in unknown if root.contains(place)] or unknown
     if settings.owner is not None and len(unknown) == 1:
         owners[unknown[0]] = settings.owner
-    answers = job_answers(observation.before, observation.after)
+    answers = job_answers(observation.before.clusters, observation.after.clusters)
     return job_directories(
         owners,
         holding={place for place in holding if place is not None},
@@ -106,7 +106,7 @@ class _JobMarker:
         self.checkpoints = observation.checkpoints
         self.by_folder = {each.folder: each for each in self.checkpoints}
         self.by_directory = grouped(self.checkpoints, lambda each: each.directory)
-        self.snapshots = grouped(observation.snapshots, lambda each: each.job_id)
+        self.snapshots = grouped(observation.answers.snapshots, lambda each: each.job_id)
         named = {folder for each in self.checkpoints for folder in each.files}
         self.needed = {owner_of(folder, self.known.keys) for folder in named}
         self.writers = sets_of(self._writers())
@@ -211,7 +211,7 @@ class _JobMarker:
 
     def _writers(self) -> Iterator[tuple[str, str]]:
         """Yield the key of each directory that a living job reports checkpoints in, and its id."""
-        for cluster in self.observation.after:
+        for cluster in self.observation.after.clusters:
             for job_id, facts in cluster.jobs.items():
                 for place in _own_places(
                     [] if facts.is_globally_terminal else [facts], self.settings

@@ -45,14 +45,14 @@ class JobReports:
 
 def job_reports(observation: Observation, known: JobDirectories) -> JobReports:
     """Return what is said of each job that has a directory, is alive, or is held."""
-    answers = job_answers(observation.before, observation.after)
-    before, after = holds_by_job(observation.ha_before), holds_by_job(observation.ha_after)
-    folders = {each for facts in observation.ha_after for each in facts.folders}
+    answers = job_answers(observation.before.clusters, observation.after.clusters)
+    before, after = holds_by_job(observation.before.ha), holds_by_job(observation.after.ha)
+    folders = {each for facts in observation.after.ha for each in facts.folders}
     is_ha_known = (
-        bool(observation.ha_before and observation.ha_after)
+        bool(observation.before.ha and observation.after.ha)
         # a wrong namespace or path shows nothing at all, too
-        and all(each.things for each in observation.ha)
-        and not observation.source_errors
+        and all(each.things for each in observation.answers.ha)
+        and not observation.answers.errors
     )
     found = JobReports({key: JobReport(job_id=job_id) for key, job_id in known.job_ids.items()})
     ids = {job_id for job_id in known.job_ids.values() if job_id}

@@ -89,7 +89,7 @@ def pinned_places(observation: Observation) -> list[Location]:
 
 def _entries(observation: Observation) -> Iterator[tuple[EntryKind, Location]]:
     """Yield kind and place of each registry entry, of flat artifacts only one of each folder."""
-    for snapshot in observation.snapshots:
+    for snapshot in observation.answers.snapshots:
         for kind, path in snapshot.entries.paths():
             try:
                 yield (
@@ -109,7 +109,7 @@ def _live_set(observation: Observation, named: Iterable[Location], pinned: UuidS
     for checkpoint in observation.checkpoints:
         for names in checkpoint.files.values():
             live.parsed.adopt(*names.uuids)
-    for snapshot in observation.snapshots:
+    for snapshot in observation.answers.snapshots:
         for _, names in snapshot.entries.folders():
             live.parsed.adopt(names.hi, names.lo)
     live.parsed.extend(*pinned.columns())
@@ -142,11 +142,11 @@ def cycle_evidence(
         is_tested_storage=is_tested_storage,
         prove_with=proving_command(settings),
         unreadable=observation.unreadable,
-        source_errors=tuple(observation.source_errors.values()),
+        source_errors=tuple(observation.answers.errors.values()),
         halted=halted,
         accepted_versions=frozenset(settings.accept_flink_version),
         is_registry_mode=bool(observation.exported)
-        or any(each.source is Mode.REGISTRY for each in observation.snapshots),
+        or any(each.source is Mode.REGISTRY for each in observation.answers.snapshots),
         is_file_system=settings.location.kind is StoreKind.FILE_SYSTEM,
         has_write_ahead_sink=bool(observation.unreadable)
         or any(each.has_write_ahead_sink for each in observation.checkpoints),

@@ -40,7 +40,6 @@ from orphangc.collect.observe.storage_search import (
 )
 from orphangc.collect.state.read_checkpoints import Contents
 from orphangc.core.cluster.end_records import EndRecord
-from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import ClusterFacts
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
 from orphangc.core.exporter.exporter_answer import Exported
@@ -122,11 +121,12 @@ class Observation:
     Attributes:
         time: The store's clock before anything was listed.
         time_after: The store's clock after everything was read.
-        source_errors: Why a cluster, namespace or ZooKeeper gave no usable answer, by its URI.
+        before: Answers before the listing.
+        after: Answers after the listing.
+        answers: All of them, and all registry snapshots, those before the listing first.
         at_start: Scan of checkpoint names at the start (S0).
         first: Checkpoints that were read before the listing (S1).
         second: Checkpoints that were read after the listing (S2).
-        snapshots: All registry snapshots that were read, those before the listing first.
         quarantined: Folders of the checkpoints whose ``_metadata`` is in quarantine.
         listed: Result of the listing between S1 and S2.
         unreached: Reason by location of the siblings that could not be searched.
@@ -135,17 +135,14 @@ class Observation:
     settings: StorageRootSettings
     time: StoreTime
     time_after: StoreTime
-    before: tuple[ClusterFacts, ...]
-    after: tuple[ClusterFacts, ...]
-    source_errors: Mapping[str, str]
-    ha_before: tuple[HaFacts, ...]
-    ha_after: tuple[HaFacts, ...]
+    before: Answers
+    after: Answers
+    answers: Answers
     at_start: tuple[CheckpointScan, ...]
     first: tuple[CheckpointsRead, ...]
     second: tuple[CheckpointsRead, ...]
     elsewhere: tuple[Checkpoint, ...]
     elsewhere_unreadable: tuple[UnreadableCheckpoint, ...]
-    snapshots: tuple[RegistrySnapshot, ...]
     exported: Mapping[JobId, Exported]
     listed: Listed
     unreached: Mapping[Location, str] = field(default_factory=dict)
@@ -153,21 +150,6 @@ class Observation:
     ends: tuple[EndRecord, ...] = ()
     quarantined: frozenset[Location] = frozenset()
     storages: tuple[FoundInStorage, ...] = ()
-
-    @property
-    def ha(self) -> tuple[HaFacts, ...]:
-        """Return what namespaces and ZooKeepers said before the listing, and after it."""
-        return (*self.ha_before, *self.ha_after)
-
-    @property
-    def answers(self) -> Answers:
-        """Return all that was said, before the listing and after it."""
-        return Answers(
-            settings=self.settings,
-            clusters=(*self.before, *self.after),
-            snapshots=self.snapshots,
-            ha=self.ha,
-        )
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -239,17 +221,14 @@ def observe(environment: Environment) -> Observation:
         settings=settings,
         time=time,
         time_after=environment.storage.now(),
-        before=before.clusters,
-        after=after.clusters,
-        source_errors=both.errors,
-        ha_before=before.ha,
-        ha_after=after.ha,
+        before=before,
+        after=after,
+        answers=both,
         at_start=at_start,
         first=first,
         second=second,
         elsewhere=elsewhere,
         elsewhere_unreadable=unreadable,
-        snapshots=both.snapshots,
         exported=exported,
         exports=handshake.seen,
         ends=tuple(environment.ends(_running_in(both.clusters))),

@@ -164,9 +164,9 @@ def _reported(
 
 def _clusters(seen: Observation, environment: Environment) -> tuple[KnownCluster, ...]:
     before, after = (
-        {facts.uri: set(facts.jobs) for facts in clusters}
-        | {facts.uri: {hold.job_id for hold in facts.holds} for facts in held}
-        for clusters, held in ((seen.before, seen.ha_before), (seen.after, seen.ha_after))
+        {facts.uri: set(facts.jobs) for facts in said.clusters}
+        | {facts.uri: {hold.job_id for hold in facts.holds} for facts in said.ha}
+        for said in (seen.before, seen.after)
     )
     asked = [*(each.uri for each in environment.clusters), *(each.uri for each in environment.ha)]
     return tuple(
@@ -174,7 +174,7 @@ def _clusters(seen: Observation, environment: Environment) -> tuple[KnownCluster
             uri=uri,
             jobs=tuple(sorted(before.get(uri, set()) | after.get(uri, set()))),
             answers=uri in before and uri in after,
-            problem=seen.source_errors.get(uri),
+            problem=seen.answers.errors.get(uri),
         )
         for uri in dict.fromkeys((*asked, *before, *after))
     )
@@ -193,7 +193,8 @@ def namings_of(
     makers = {one.folder: key for key, job in marked.jobs.items() for one in job.own_checkpoints}
     found = [_of_checkpoint(one, marked, makers, searched) for one in marked.checkpoints]
     keys, settings = _keys_by_id(marked), observation.settings
-    found += [_of_snapshot(each, keys, settings, searched) for each in observation.snapshots]
+    snapshots = observation.answers.snapshots
+    found += [_of_snapshot(each, keys, settings, searched) for each in snapshots]
     return tuple(each for each in found if each.files)
 
 
@@ -260,7 +261,7 @@ def named_outside(
 def _reported_beyond(marked: Mark, observation: Observation) -> Iterator[_Found]:
     """Yield the checkpoints that clusters report of living jobs: restored and completed ones."""
     keys = _keys_by_id(marked)
-    for cluster in observation.after:
+    for cluster in observation.after.clusters:
         for job_id, facts in cluster.jobs.items():
             if not facts.is_globally_terminal:
                 jobs = frozenset(keys.get(job_id, ()))
@@ -302,7 +303,7 @@ def _configured(
 
 
 def _named(observation: Observation) -> Iterator[_Found]:
-    for facts in observation.ha_after:
+    for facts in observation.after.ha:
         named = [(each.path, each.by) for each in facts.places]
         named += [(each.path, f"{each.option} of {each.by}") for each in facts.folders]
         for path, by in named:

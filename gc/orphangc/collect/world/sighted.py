@@ -73,7 +73,7 @@ def sighting_of(
         directories=directories,
         present=present,
         jobs=tuple(_jobs(seen, marked, jobs.values())),
-        reports=tuple(_reports(seen.before, seen.after, settings)),
+        reports=tuple(_reports(seen.before.clusters, seen.after.clusters, settings)),
         registries=tuple(_registries(seen.exports, aliases, root=bases[0], owners=owners, at=at)),
         registry_jobs=frozenset(map(_job_folder, seen.exports)),
         discarded=_discarded(jobs.values(), aliases),
@@ -256,8 +256,8 @@ def _clusters(seen: Observation, environment: Environment) -> dict[str, bool]:
     things this account may not see: it says nothing of the jobs that it held.
     """
     asked = [*(each.uri for each in environment.clusters), *(each.uri for each in environment.ha)]
-    before = {*(each.uri for each in seen.before), *_showing(seen.ha_before)}
-    after = {*(each.uri for each in seen.after), *_showing(seen.ha_after)}
+    before = {*(each.uri for each in seen.before.clusters), *_showing(seen.before.ha)}
+    after = {*(each.uri for each in seen.after.clusters), *_showing(seen.after.ha)}
     return {uri: uri in before and uri in after for uri in (*asked, *before, *after)}
 
 
@@ -272,7 +272,7 @@ def _jobs(seen: Observation, marked: Mark, jobs: Collection[JobEvidence]) -> Ite
     """
     yield from _shown_jobs(seen, marked)
     unread = {job.job_id for job in jobs if job.unread_retained}
-    for answer in seen.ha_after:
+    for answer in seen.after.ha:
         for hold in answer.holds:
             needs = (UNREAD,) if hold.job_id in unread else ()
             yield SeenJob(job_id=hold.job_id, by=hold.uri, is_alive=True)
@@ -285,8 +285,8 @@ def _shown_jobs(seen: Observation, marked: Mark) -> Iterator[SeenJob]:
     Of a job that it showed at first alone, and without a checkpoint, nothing else knows.
     """
     shown = _ShownJobs.of(marked, seen.settings.aliases)
-    last = {(each.uri, job_id) for each in seen.after for job_id in each.jobs}
-    for is_last, clusters in ((True, seen.after), (False, seen.before)):
+    last = {(each.uri, job_id) for each in seen.after.clusters for job_id in each.jobs}
+    for is_last, clusters in ((True, seen.after.clusters), (False, seen.before.clusters)):
         for cluster in clusters:
             for job_id, facts in cluster.jobs.items():
                 if not is_last and (cluster.uri, job_id) in last:

@@ -48,7 +48,7 @@ def seen_lineage(
     )
     configured = sets_of(
         (job_id, path)
-        for cluster in (*seen.before, *seen.after)
+        for cluster in seen.answers.clusters
         for job_id in cluster.jobs
         for path in configured_origins(cluster)
     )
@@ -64,7 +64,7 @@ def seen_lineage(
             first_seen_at=at,
             seen_at=at,
         )
-        for each in sorted({e for facts in seen.ha_after for e in facts.names})
+        for each in sorted({e for facts in seen.after.ha for e in facts.names})
     )
     fixed = {
         job.job_id

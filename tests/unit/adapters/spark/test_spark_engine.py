@@ -180,7 +180,10 @@ def test_executors_read_the_large_checkpoints_and_the_driver_the_others(
 
 def of_checkpoints(read) -> SimpleNamespace:
     """Return what is observed of a world that holds these checkpoints alone."""
-    return SimpleNamespace(checkpoints=read.checkpoints, snapshots=(), unreadable=read.unreadable)
+    answers = SimpleNamespace(snapshots=())
+    return SimpleNamespace(
+        checkpoints=read.checkpoints, answers=answers, unreadable=read.unreadable
+    )
 
 
 @pytest.mark.parametrize("lacks", ["the right to read it", "the object"])

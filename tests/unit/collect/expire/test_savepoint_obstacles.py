@@ -73,7 +73,7 @@ def folders(
         read = {"_metadata": DATA[states]}.get
         return SimpleNamespace(folder=folder, is_tested=is_tested, read=lambda key, **_: read(key))
 
-    seen = SimpleNamespace(unreadable=unreadable, snapshots=snapshots)
+    seen = SimpleNamespace(unreadable=unreadable, answers=SimpleNamespace(snapshots=snapshots))
     cycle = SimpleNamespace(mark=SimpleNamespace(checkpoints=checkpoints), seen=seen)
     policy = RetentionPolicy(savepoints=places)
     return savepoint_folders(

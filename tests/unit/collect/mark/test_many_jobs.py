@@ -1,6 +1,7 @@
 """Four times as many jobs take about four times as long: no job asks what concerns all others."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from orphangc.collect.mark.job_dependencies import dependencies_of
 from orphangc.collect.mark.mark import Mark, mark
 from orphangc.collect.observe.checkpoints import CheckpointScan, CheckpointsRead, _ids
 from orphangc.collect.observe.observation import Observation
+from orphangc.collect.observe.reported import Answers
 from orphangc.collect.world.sighted import _jobs
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.memory.sighting import SeenJob
@@ -33,21 +35,20 @@ def observed(jobs: int) -> Observation:
     read = CheckpointsRead(scan, tuple(a_root(n, job=job) for job in ids for n in (42, 43)), ())
     clusters = tuple(a_cluster(facts_of(job), uri=f"http://{job}") for job in ids)
     time = StoreTime(now=T0, local=T0, source="")
+    settings = StorageRootSettings(root=str(BASE))
+    said = Answers(settings=settings, clusters=clusters)
     return Observation(
-        settings=StorageRootSettings(root=str(BASE)),
+        settings=settings,
         time=time,
         time_after=time,
-        before=clusters,
-        after=clusters,
-        source_errors={},
-        ha_before=(),
-        ha_after=(),
+        before=said,
+        after=said,
+        answers=replace(said, clusters=clusters * 2),
         at_start=(scan,),
         first=(read,),
         second=(read,),
         elsewhere=(),
         elsewhere_unreadable=(),
-        snapshots=(),
         exported={},
         listed=Listed(objects=len(folders)),
     )

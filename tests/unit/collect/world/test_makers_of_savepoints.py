@@ -92,7 +92,8 @@ def test_a_cluster_that_ran_a_job_of_the_id_elsewhere_says_nothing_of_when_this_
     )
     owners = SimpleNamespace(keys={DIRECTORY: JOB})
     marked = SimpleNamespace(owners=owners, checkpoints=(CHECKPOINT, SAVEPOINT))
-    answers = SimpleNamespace(before=(), after=(), ha_after=())
-    seen = seen_lineage(answers, marked, {JOB: job}, known=[record], aliases=(), at=T0 + DAY)
+    said = SimpleNamespace(clusters=(), ha=())
+    seen = SimpleNamespace(answers=said, before=said, after=said)
+    seen = seen_lineage(seen, marked, {JOB: job}, known=[record], aliases=(), at=T0 + DAY)
     sources = {each.source for each in seen.continuations}
     assert (ContinuationSource.SAVEPOINT_CONTENTS in sources) is is_proven
