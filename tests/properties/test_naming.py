@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from flinkstate.places.locations import Alias, Location, canonical
 from orphangc.core.areas.recognise import recognise
 from orphangc.core.areas.table import area_at
+from orphangc.core.model.job_folders import CHECKPOINT, FOLDERS
 from orphangc.core.model.naming import artifact_name, parse_artifact_name, place_of_folder, uuid_of
 from orphangc.core.model.types import DirectoryLayout, Scope
 from support.builders import BASE
@@ -74,10 +75,8 @@ def test_a_place_puts_together_to_the_folder_that_it_was(folder: str, root_name:
     if place.job_directory is None or place.scope is Scope.OTHER:
         return
     areas = {
-        Scope.SHARED: "shared",
-        Scope.TASKOWNED: "taskowned",
-        Scope.CHANGELOG: "dstl",
-        Scope.EXCLUSIVE: f"chk-{place.checkpoint_id}",
+        **FOLDERS,
+        Scope.EXCLUSIVE: f"{CHECKPOINT}{place.checkpoint_id}",
         Scope.FORST: "",  # a working folder is no area's: its name is part of the inner path
     }
     above = "/".join(part for part in (place.job_directory, areas[place.scope]) if part)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from orphangc.core.columns.live_set import LiveSet
 from orphangc.core.columns.uuid_set import UuidSet
 from orphangc.core.model.bounds import NEVER, Bound, BoundName, JobBounds
+from orphangc.core.model.job_folders import FOLDERS
 from orphangc.core.model.naming import Artifact, artifact_name
 from orphangc.core.model.types import DirectoryLayout, JobId, ObjectKey, StoredObject
 from support.builders import JOB, OTHER_JOB, OTHER_UUID, T0, UUID
@@ -184,9 +185,7 @@ _parts = st.one_of(
             JOB,
             OTHER_JOB,
             JOB.upper(),
-            "shared",
-            "taskowned",
-            "dstl",
+            *FOLDERS.values(),
             "chk-7",
             "chk-07",
             "savepoint-4ae4a2-0123456789ab",

@@ -12,8 +12,9 @@ from contracts.conftest import use
 from contracts.places import S3Place, listed
 from contracts.servers import radosgw
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.adapters.open import open_state_files, open_storage
+from orphangc.adapters.open import BUCKETS, open_state_files, open_storage
 from orphangc.adapters.s3.s3_bucket import S3Bucket
+from orphangc.app.commands.operate import policy
 from orphangc.errors import ExitCode, SettingsError, StorageUnreachableError
 from support import speed
 from support.leaks import AZURE_KEY
@@ -54,6 +55,12 @@ def test_one_uri_at_two_servers_is_two_storages(monkeypatch, uri, variable):
         found.append(open_storage(uri).server)
     assert "" not in found
     assert len(set(found)) == 2
+
+
+def test_each_object_store_has_what_a_new_one_needs():
+    """gc/README.md, "To add a provider": permissions, and two servers of one URI."""
+    assert {each.scheme for each in policy._PROVIDERS.values()} == BUCKETS
+    assert {uri.partition(":")[0] for uri, _ in SERVERS} == BUCKETS
 
 
 def test_a_server_that_fsspec_alone_knows_is_another_one(monkeypatch):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Annotated, Self
@@ -540,13 +541,9 @@ class StorageRootSettings(BaseModel):
 
     @property
     def margins(self) -> SafetyMargins:
-        """Return the safety margins as one value."""
+        """Return the safety margins as one value: each is the setting of its name."""
         return SafetyMargins(
-            grace_period=self.grace_period,
-            quarantine_period=self.quarantine_period,
-            checkpoint_id_margin=self.checkpoint_id_margin,
-            clock_skew=self.clock_skew,
-            quiet_period=self.quiet_period,
+            **{each.name: getattr(self, each.name) for each in fields(SafetyMargins)}
         )
 
     @property
