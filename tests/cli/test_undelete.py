@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 
+import pyarrow as pa
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
@@ -10,6 +11,8 @@ from cli.helpers import contents, outcomes, run
 from cli.stories_on_s3 import S3Story
 from orphangc.adapters.s3.bucket_requests import DeleteRequests
 from orphangc.adapters.s3.requests.s3_client import Answer
+from orphangc.app.runner import sweep_plan
+from orphangc.collect.runs.journal import Journal
 from support.processes import finished
 
 
@@ -116,6 +119,27 @@ def test_what_went_by_a_request_whose_answer_was_lost_comes_back_too(
     monkeypatch.setattr(DeleteRequests, "send", lost)
     assert on_s3.sweep(plan, "--delete").code == 0
     assert outcomes(plan) == dict.fromkeys(on_s3.orphans, "done")
+    ran = run("undelete", plan.path)
+    assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
+    assert on_s3.contents() == before
+
+
+def test_what_two_sweeps_of_one_plan_deleted_comes_back_though_one_overtook_the_other(
+    on_s3: S3Story, monkeypatch
+) -> None:
+    """A process slept until its lock was free; it wakes once the other sweep is over."""
+    before, write_batch = on_s3.contents(), Journal.write_batch
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+
+    def overtaken(journal: Journal, number: int, rows: pa.RecordBatch) -> None:
+        monkeypatch.setattr(Journal, "write_batch", write_batch)
+        write_batch(journal, number, rows)
+        assert on_s3.sweep(plan, "--delete").code == 0
+
+    monkeypatch.setattr(Journal, "write_batch", overtaken)
+    monkeypatch.setattr(sweep_plan, "is_dead", lambda _: True)
+    assert on_s3.sweep(plan, "--delete").code == 11
     ran = run("undelete", plan.path)
     assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
     assert on_s3.contents() == before

@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ class OutcomeFiles:
     def __init__(self, folder: Path) -> None:
         self.rows = 0
         self._folder = folder
-        self._partial = folder / "outcomes.partial"
+        # a sweep of the same plan that took the lock over writes its own
+        self._partial = folder / f"outcomes-{uuid.uuid4().hex}.partial"
         self._writer: pq.ParquetWriter | None = None
         self._held: list[pa.RecordBatch] = []
         self._waiting = 0
