@@ -12,8 +12,10 @@ from cli.helpers import DAY, contents, flink, metadata, run, write
 from cli.redeploys import Redeploys
 from cli.savepoints import SHORT, Savepoints, distinct
 from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.app.runner import sweep_plan
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.quarantine import Quarantine, SavepointClearing
+from orphangc.collect.runs.held_run import HeldRun
 from orphangc.core.model.naming import EXPIRY_MARKER
 from orphangc.ports import DeletionResult, DeletionStatus
 
@@ -148,6 +150,26 @@ def test_a_claim_in_the_last_moment_keeps_the_files_and_halts(savepoints, monkey
         savepoints.expire(*SHORT)
     assert savepoints.files[0] == 2
     assert "which expires" in savepoints.chain.expire().out
+
+
+def test_a_run_that_slept_until_an_undelete_had_its_lock_ends_no_quarantine(
+    savepoints, monkeypatch
+) -> None:
+    """What was put back meanwhile is whole: the check comes right before the deletion."""
+    out, write_journal = savepoints.expire(), HeldRun.write_journal
+    plan = savepoints.expire(*SHORT, delete=False)
+
+    def overtaken(run_, name, lines):
+        write_journal(run_, name, lines)
+        if name.count("-") == 2:  # the files of a savepoint are next
+            monkeypatch.setattr(HeldRun, "write_journal", write_journal)
+            monkeypatch.setattr(sweep_plan, "is_dead", lambda _: True)
+            assert run("undelete", out).code == 0
+
+    monkeypatch.setattr(HeldRun, "write_journal", overtaken)
+    swept = run("sweep", plan, "--delete")
+    assert (swept.code, "taken over" in swept.json["stopped"]) == (11, True)
+    assert (savepoints.complete, savepoints.files) == ([True] * 3, [2] * 3)
 
 
 def test_a_signal_waits_for_the_check_after_files_are_gone(savepoints, monkeypatch) -> None:

@@ -10,8 +10,8 @@ import pytest
 from cli.helpers import AT_ONCE, DAY, ENDED, Bed, Job, contents, flink, now, run, write
 from cli.stories import Story, make_story
 from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.collect.state.store import RootState
 from orphangc.core.documents.plan import Plan
-from safety.incidents.hooks import after_the_cycle
 from safety.incidents.test_areas import EVERYTHING, stored
 from support.rest_server import Reply, RestServer, configured
 
@@ -214,20 +214,27 @@ def test_thanos_1901_a_second_collector_waits_for_the_first(story) -> None:
     assert codes == [11]
 
 
+@pytest.mark.parametrize("part", ["evidence", "batch-000000"])
 @pytest.mark.answered_by("lock_check")
 def test_restic_2452_a_run_whose_lock_was_taken_over_deletes_nothing_more(
-    story, monkeypatch
+    story, monkeypatch, part
 ) -> None:
-    """The refresh was broken, and ``unlock`` removed a living lock (also #2473, #2391)."""
+    """The refresh was broken, and ``unlock`` removed a living lock (also #2473, #2391).
+
+    Before the first batch, and in it, where a process may sleep as well.
+    """
     story.bed.cycle()
     plan = story.bed.plan()
     (state,) = story.bed.state.iterdir()
     holder = {"token": "other", "host": "elsewhere", "pid": 1, "started": "x"}
+    write_lines = RootState.write_lines
 
-    def take_over() -> None:
-        write(state / "lock" / "999999999999.json", json.dumps(holder).encode(), timedelta(0))
+    def take_over(self, run_id, name, lines) -> None:
+        write_lines(self, run_id, name, lines)
+        if name == part:
+            write(state / "lock" / "999999999999.json", json.dumps(holder).encode(), timedelta(0))
 
-    after_the_cycle(monkeypatch, take_over)
+    monkeypatch.setattr(RootState, "write_lines", take_over)
     swept = story.bed.sweep(plan, "--delete")
     assert swept.code != 0
     assert all(path.exists() for path in story.orphans)

@@ -1,4 +1,4 @@
-"""Deletion in batches: each is revalidated, journalled before it, and checked after it.
+"""Deletion in batches: each is journalled, then revalidated before it, and checked after it.
 
 Several batches run at a time, all at one rate. Whatever happens to a request, each of its keys
 gets the outcome that the storage confirms: a key that was refused for now, or got no answer, is
@@ -100,18 +100,15 @@ class BatchWork:
         return self._delete(going, kept)
 
     def _revalidated(self) -> npt.NDArray[np.bool_]:
-        """Return bool[n], which rows a checkpoint names; the others are journalled and may go.
+        """Return bool[n], which rows a checkpoint names; the others may go. All are journalled.
 
         If the store asks for a pause meanwhile, the check is too old and is repeated.
         """
+        self.by.journal.write_batch(self.number, self.rows.select(VERDICT_SCHEMA.names))
         while True:
             turn = self.by.limiter.take_turn(self.rows.num_rows)
             is_named: npt.NDArray[np.bool_] = self.by.revalidation.check().names(self.rows)
-            going = self.rows.filter(pa.array(~is_named)).select(VERDICT_SCHEMA.names)
-            if not going.num_rows:
-                return is_named
-            self.by.journal.write_batch(self.number, going)
-            if self.by.limiter.await_turn(turn):
+            if is_named.all() or self.by.limiter.await_turn(turn):
                 return is_named
 
     def left(self) -> pa.RecordBatch:

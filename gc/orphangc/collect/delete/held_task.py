@@ -1,6 +1,6 @@
 """One kind of thing that a held run takes away beside the objects of its plan.
 
-Each batch is taken away in the same order: the evidence is checked, the batch is journalled, the
+Each batch is taken away in the same order: the batch is journalled, the evidence is checked, the
 storage is asked for one thing after the other, the outcomes are journalled, and what a checkpoint
 may name is checked once more.
 """
@@ -77,11 +77,11 @@ class HeldTask(ABC, Generic[_T]):
         self.run.check_goes_on()
         if self.limiter is not None:
             self.limiter.wait_for_turn(len(batch))
+        part = f"{self.journal_name}-{number:06d}"
+        self.run.write_journal(part, map(self.line, batch))
         named = self.revalidation.check().named
         going = [each for each in batch if not self.is_named(each, named)]
         self.outcomes[Outcome.CHANGED] += len(batch) - len(going)
-        part = f"{self.journal_name}-{number:06d}"
-        self.run.write_journal(part, map(self.line, going))
         done = [(each, *self.take_away(each)) for each in going]
         self.outcomes.update(outcome for _, outcome, _ in done)
         lines = (

@@ -87,9 +87,9 @@ class SavepointClearing:
         for start in range(0, len(files), storage.batch_size):
             batch = files[start : start + storage.batch_size]
             self._limiter.wait_for_turn(len(batch))
-            self._check_unnamed(savepoint, self.revalidation.check())
             name = f"expiry-{part.sha256[:16]}-{start:06d}"
             self.run.write_journal(name, [_file_row(part, e) for e in batch])
+            self._check_unnamed(savepoint, self.revalidation.check())
             try:
                 for result in storage.delete(batch):
                     if result.status not in _GONE:

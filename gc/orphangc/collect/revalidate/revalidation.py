@@ -275,7 +275,8 @@ class Revalidation:
     def check(self) -> CurrentReferences:
         """Return what checkpoints name now, if everything else is unchanged.
 
-        Lock, halt, REST and registry snapshots are checked while checkpoints are listed.
+        Halt, REST and registry snapshots are checked while checkpoints are listed, the lock last: a
+        process may sleep for hours during a listing.
 
         Raises:
             RefusedError: A job was started again, its settings changed, or Flink does not
@@ -326,14 +327,14 @@ class Revalidation:
         return self._shared.fresh(patience=patience)
 
     def _check_all(self) -> CurrentReferences:
-        checks = (self._check_eligibility, self._check_state, self._registries.check)
+        checks = (self._check_eligibility, self._check_halt, self._registries.check)
         with ThreadPoolExecutor(len(checks)) as pool:
             requested = [pool.submit(_error_of, check) for check in checks]
             found = list(self._below_bases())
             problems = [each.result() for each in requested]
         found += self._at_reported_places(found)
         self._take_names(found)
-        problems.append(_error_of(lambda: self._check_stable(found)))
+        problems += [_error_of(lambda: self._check_stable(found)), _error_of(self.lock.check)]
         return CurrentReferences(
             self._named,
             self.environment.storage.location.name,
@@ -353,8 +354,7 @@ class Revalidation:
                     self._named.extend(hi, lo)
         self._present = frozenset(map(_identity, found))
 
-    def _check_state(self) -> None:
-        self.lock.check()
+    def _check_halt(self) -> None:
         halted = self.state.halted()
         if halted is not None:
             raise RefusedError(halted, guard=Condition.HALTED)
