@@ -101,6 +101,26 @@ def test_what_a_run_deleted_before_it_died_is_gone_and_comes_back_too(
     assert on_s3.contents() == before
 
 
+@pytest.mark.parametrize("is_swept_again", [False, True])
+@pytest.mark.usefixtures("kills")
+def test_what_a_run_deleted_before_it_died_comes_back_though_another_plan_was_swept_since(
+    on_s3: S3Story, is_swept_again
+) -> None:
+    """As by the next scheduled run, whose listing does not show what went."""
+    before = on_s3.contents()
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+    crash = CRASH.format("Journal.write_outcomes")
+    assert (
+        finished([sys.executable, "-c", crash, "sweep", str(plan.path), "--delete"]).returncode == 9
+    )
+    for each in (on_s3.plan(), *[plan] * is_swept_again):
+        assert on_s3.sweep(each, "--delete").code == 0
+    ran = run("undelete", plan.path)
+    assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
+    assert on_s3.contents() == before
+
+
 @pytest.mark.parametrize("is_repeated", [False, True])
 def test_what_went_by_a_request_whose_answer_was_lost_comes_back_too(
     on_s3: S3Story, monkeypatch, is_repeated

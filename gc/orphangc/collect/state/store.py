@@ -150,6 +150,19 @@ class RootState:
         names = self.files.names(f"{self.folder}/open")
         return [name.removesuffix(".json") for name in names]
 
+    def unrecorded_runs(self, plan_id: str) -> list[str]:
+        """Return the runs of a plan that died, and that no later run of the same plan ended.
+
+        No outcome beside a plan has what they deleted.
+        """
+        folder = f"{self.folder}/runs"
+        return [
+            run_id
+            for run_id in self.files.names(folder)
+            if _plan_in(self.read_lines(run_id, "evidence")) == plan_id
+            and _plan_in(self.files.read(f"{folder}/{run_id}/outcome.json")) != plan_id
+        ]
+
     # --- halt
 
     def halted(self) -> str | None:
@@ -177,6 +190,14 @@ class RootState:
     def clear_halt(self) -> None:
         """End the halt of all collection."""
         self.files.remove(f"{self.folder}/halted.json")
+
+
+def _plan_in(document: bytes | None) -> str | None:
+    """Return the id of the plan that a document of a run names, ``None`` if it cannot be read."""
+    try:
+        return str(json.loads(document or b"")["plan_id"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _digested(data: bytes) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from flinkstate.places.locations import Location, canonical
 from orphangc.adapters.open import open_state_files, open_storage
@@ -18,11 +20,12 @@ from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.compose import state_of
 from orphangc.collect.quarantine.checkpoint_folders import CheckpointFolders
 from orphangc.collect.quarantine.expired_records import ExpiredRecords
+from orphangc.collect.runs.journal import MARKER_SCHEMA, markers_of
 from orphangc.collect.state.lock import Renewal
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.core.documents.plan import Plan
-from orphangc.core.model.types import ObjectKey
+from orphangc.core.model.types import Action, ObjectKey, Outcome
 from orphangc.errors import OrphanGcError, RefusedError, SettingsError
 from orphangc.ports import DeletionStatus
 
@@ -59,17 +62,31 @@ def undelete_run(
         return undo_expiry(plan, {str(_place(each)) for each in checkpoints})
     if plan.expiry is not None:
         return undo_expiry(plan)
-    read_outcome(path)
+    if not state_of(plan.settings).unrecorded_runs(plan.plan_id):
+        read_outcome(path)
     storage = open_storage(plan.root)
     counts: Counter[str] = Counter()
     failed = []
-    rows, words = partial(outcome_rows, path), _IS_DRY if is_dry else _IS_BACK
+    rows, words = partial(_deleted, path, plan), _IS_DRY if is_dry else _IS_BACK
     for each in undelete(storage, rows, is_dry=is_dry):
         word = words.get(each.status)
         counts[word or each.status] += 1
         if word is None:
             failed.append({"key": each.key, "error": each.error})
     return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
+
+
+def _deleted(path: Path, plan: Plan) -> Iterator[pa.RecordBatch]:
+    """Yield what sweeps of a plan deleted, those that died by their journals."""
+    yield from outcome_rows(path)
+    state = state_of(plan.settings)
+    for run_id in state.unrecorded_runs(plan.plan_id):
+        for made in markers_of(state, run_id):
+            count = made.num_rows
+            columns = {name: made[name] for name in MARKER_SCHEMA.names}
+            said = {"action": Action.DELETE, "outcome": Outcome.DONE}
+            columns |= {name: pa.repeat(each.value, count) for name, each in said.items()}
+            yield pa.RecordBatch.from_pydict(columns | {"etag": made["version_id"]})
 
 
 def _place(uri: str) -> Location:
