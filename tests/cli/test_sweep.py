@@ -9,6 +9,7 @@ import uuid
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow.parquet as pq
 import pytest
@@ -33,6 +34,7 @@ from cli.stories import Story, make_story
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.open import open_state_files
+from orphangc.adapters.rows import outcome_files
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.collect.world import recalling
@@ -690,10 +692,11 @@ def test_everything_is_written_down_before_it_is_deleted(story) -> None:
     assert state_files(story.bed, "open/*") == []
 
 
-def test_nothing_is_deleted_if_the_outcome_cannot_be_written(story) -> None:
+def test_nothing_is_deleted_if_the_outcome_cannot_be_written(story, monkeypatch) -> None:
     """Only the outcome says what ``undelete`` brings back; of a folder on a full disk, say."""
     plan = due(story)
-    (plan.path / "outcomes.partial").mkdir()
+    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+    monkeypatch.setattr(outcome_files, "pq", Mock(ParquetWriter=full))
     ran = story.bed.sweep(plan, "--delete")
     assert (ran.code, len(ran.complaints)) == (1, 1), ran.err
     assert f"cannot be written into {plan.path}" in ran.complaints[0]
