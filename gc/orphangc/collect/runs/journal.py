@@ -1,7 +1,7 @@
 """The journal of one run: what is about to be deleted, and then what became of it (R23).
 
-JSON lines, one file a batch, so that a person can search it with ``jq`` and ``grep``. A batch
-without its ``-done`` file was running when its run died: the objects it names may be gone.
+JSON lines, one file a batch, so that a person can search it with ``jq`` and ``grep``. Of a batch
+without its ``-done`` file, which its check kept, or in which its run died, objects may be gone.
 """
 
 import json
