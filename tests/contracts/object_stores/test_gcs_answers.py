@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 
 import pytest
 from google.oauth2.credentials import Credentials
@@ -163,15 +164,42 @@ def test_a_batch_without_a_usable_answer_is_sent_once(server, place, answer, sta
     assert server.asked("DELETE") == []
 
 
-def test_a_single_deletion_is_sent_once(server, place) -> None:
-    """An answer that was lost leaves the outcome unknown."""
+REDIRECTIONS = [(code, where) for code in (301, 302, 303, 304, 307) for where in ("", "/login")]
+
+
+def redirected(request: Request, code: int, where: str) -> Answer | None:
+    """Send a request that is to change something on to a page of something on the way."""
+    if request.path == "/login":
+        return Answer("<html>Sign in</html>")
+    is_read = request.method == "GET"
+    return None if is_read else Answer("", code, {"Location": where} if where else {})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda _: refusal(500, "x"),
+        *(partial(redirected, code=code, where=where) for code, where in REDIRECTIONS),
+    ],
+)
+def test_a_single_deletion_is_sent_once(server, place, answer) -> None:
+    """An answer that was lost, or is not the store's, leaves the outcome unknown."""
     place.put("a")
     storage = place.open()
     judged = storage.stat(["a"])
-    server.fault = lambda request: refusal(500, "x") if request.method == "DELETE" else None
+    server.fault = lambda request: None if request.method == "GET" else answer(request)
     (found,) = storage.delete(judged)
     assert found.status is DeletionStatus.UNKNOWN
     assert len(server.asked("DELETE")) == 1
+
+
+@pytest.mark.parametrize(("code", "where"), REDIRECTIONS)
+def test_a_lock_that_a_redirection_swallowed_is_not_ours(server, place, code, where) -> None:
+    """A proxy sends a write to its page for signing in, by GET: nothing was written."""
+    state = open_state_files(place.state_uri, is_probed=False)
+    server.fault = partial(redirected, code=code, where=where)
+    with pytest.raises(StorageUnreachableError):
+        state.create("lock", b"mine")
 
 
 def test_results_that_contradict_or_lack_are_unknown() -> None:

@@ -125,13 +125,17 @@ class GcsRequests:
     ) -> requests.Response:
         try:
             answer = self._session.request(
-                method, url, headers=headers, data=body, timeout=_TIMEOUTS
+                *(method, url),
+                headers=headers,
+                data=body,
+                timeout=_TIMEOUTS,
+                allow_redirects=method == "GET",  # any other would be sent on as a GET
             )
         except (GoogleAuthError, requests.ConnectTimeout) as err:
             raise RequestError.of(err, is_sent=False) from err
         except (requests.RequestException, OSError) as err:
             raise RequestError.of(err) from err
-        if answer.status_code < HTTPStatus.BAD_REQUEST:
+        if HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES:
             return answer
         raise RequestError(error_text(answer), status=answer.status_code)
 
