@@ -5,6 +5,7 @@ import re
 import ssl
 import sys
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_address
@@ -22,11 +23,14 @@ from contracts.servers.stub import BUCKET, Answer, error, page, stub_server
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.open import open_storage
 from orphangc.adapters.s3.requests import request_template, s3_client
+from orphangc.collect.listing.list_storage import RangeLister
 from orphangc.collect.listing.storage_metadata import metadata_in
-from orphangc.core.ranges.key_ranges import KeyRange
+from orphangc.collect.listing.work_stealing import RangeCursor, RangeScheduler
+from orphangc.core.ranges.key_ranges import KeyRange, landmarks
 from orphangc.errors import StorageUnreachableError
 from support import speed
 from support.processes import no_thread_left
+from unit.collect.listing.ordered_storage import MemorySpool
 
 KEYS = [f"k{number:02}" for number in range(24)]
 CUT = Answer("<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>k02</Key>")
@@ -336,6 +340,7 @@ def test_a_store_that_ignores_where_to_start_is_an_error(stub):
         keys_of(storage, "b", None)
 
 
+JOB = "4ae4a2986a0e1a49b0f165b58085d4b3"
 CLAIMER = "flink/J/chk-1/_metadata"
 BESIDE = ["README", "a", CLAIMER, "flink/J/shared/u", "flink-b/K/chk-9/_metadata", "z"]
 
@@ -356,6 +361,33 @@ def test_what_a_store_of_folders_lists_before_a_cut_is_not_lost_behind_it(stub, 
         metadata_in(storage, [own], lambda *_: None)
     storage = opened(stub, keys=sorted(BESIDE))
     assert CLAIMER in [each.key for each in metadata_in(storage, [own], lambda *_: None).objects]
+
+
+@pytest.mark.parametrize("order", [in_folders, str])
+def test_a_cut_that_is_made_on_the_way_loses_nothing_in_a_store_of_folders(stub, order):
+    """While a page is under way, an idle stream takes the half from within ``team-a/`` on.
+
+    By folders all of ``team/`` comes before; it is on that page, and behind the cut by its bytes.
+    """
+    names = [f"{number:03x}" for number in range(8)]
+    keys = sorted((f"{e}/{JOB}/{name}" for e in ("team-a", "team") for name in names), key=order)
+    spool, cursors = MemorySpool(), list[RangeCursor]()
+    known = landmarks((), {f"team-a/{JOB}": names}, {f"team-a/{JOB}": 10_000})
+    scheduler = RangeScheduler([KeyRange()], known)
+
+    def answer(request):
+        if len(cursors) == 1:
+            cursors.append(scheduler.take())
+        return served(request, keys=keys, order=order)
+
+    stub.answer = answer
+    lister = RangeLister(opened(stub, as_told=True), spool, scheduler)
+    cursors.append(scheduler.take())
+    with nullcontext() if order is str else pytest.raises(StorageUnreachableError, match="ordered"):
+        for number in range(2):
+            list(lister._list_range(cursors[number], 1000))
+        assert spool.keys == sorted(keys)
+    assert len(cursors) == 2
 
 
 def test_the_last_object_behind_a_cut_may_go_while_it_is_asked_for(stub):

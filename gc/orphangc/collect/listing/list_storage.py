@@ -219,5 +219,8 @@ class RangeLister:
         until = self.scheduler.advance(cursor, first, last, page.num_rows)
         if until is None or last <= until:
             return page
-        rows = range(page.num_rows)
-        return page.slice(0, bisect_right(rows, until, key=lambda at: keys[at].as_py()))
+        end = bisect_right(range(page.num_rows), until, key=lambda at: keys[at].as_py())
+        if keys[end].as_py().split("/") < until.split("/"):  # in an order of folders before the cut
+            for _ in self.storage.pages(cursor.rest):  # checks the order, as the end is known now
+                pass
+        return page.slice(0, end)
