@@ -109,6 +109,7 @@ class SparkEngine:
         ranges = [EVERYTHING] if is_one else listing_ranges(known, most)
         work = ListingTask(
             root=self._root,
+            server=storage.server,
             folder=self._folder,
             streams=self._streams,
             most=self._most,

@@ -10,7 +10,7 @@ from functools import partial
 import pyarrow as pa
 
 from flinkstate.places.locations import Location
-from orphangc.adapters.spark.reading import opened
+from orphangc.adapters.spark.reading import opened_at
 from orphangc.adapters.spark.tasks import Cluster
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
 from orphangc.collect.listing.list_storage import list_some
@@ -139,12 +139,14 @@ class ListingTask:
 
     Attributes:
         root: Location of the storage root; credentials come from the executor's environment.
+        server: Where the driver's requests for it go.
         streams: Number of concurrent requests.
         most: Number of objects after which a task leaves the rest to others.
         rows: Approximate number of rows of a file.
     """
 
     root: Location
+    server: str
     folder: WorkFolder
     streams: int
     most: int
@@ -152,7 +154,7 @@ class ListingTask:
 
     def __call__(self, ranges: list[KeyRange]) -> ListedParts:
         """Return what was listed, and what is left."""
-        storage = opened(self.root)
+        storage = opened_at(self.root, self.server)
         before = storage.list_requests
         files = PartFiles(self.folder, self.rows)
         left = list_some(storage, files, ranges, streams=self.streams, most=self.most)

@@ -75,13 +75,6 @@ class Cluster:
                 answers = self._compare(seen, root)
         if _OTHER_PACKAGE in answers:
             raise SettingsError("Spark's executors cannot load orphangc; see deploy/spark")
-        if answers.keys() != {_SAME}:
-            other = next(each for each in answers if each != _SAME)
-            raise SettingsError(
-                f"Spark's executors have another endpoint than the driver ({other} instead of"
-                f" {opened(root).server}), so they would list another storage: set it for them,"
-                " such as spark.executorEnv.AWS_ENDPOINT_URL"
-            )
         self.slots = answers[_SAME]
 
     def setting(self, name: str, default: int) -> int:
@@ -101,7 +94,7 @@ class Cluster:
         of a module by name, which executors without the package cannot resolve.
         """
         digest, server = digest_of_package(), opened(root).server
-        question, ours = pickle.dumps((self.folder, seen, root)), PACKAGES
+        question, ours = pickle.dumps((self.folder, seen, root, server)), PACKAGES
 
         def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for _ in batches:
@@ -115,10 +108,10 @@ class Cluster:
             if is_same:
                 from orphangc.adapters.spark import reading  # noqa: PLC0415 - see above
 
-                folder, file, base = pickle.loads(question)  # noqa: S301 - came with this function
+                folder, file, *place = pickle.loads(question)  # noqa: S301 - came with this function
                 folder.read_value(file)
-                there = reading.opened(base).server
-                found = "same" if there == server else there
+                reading.opened_at(*place)
+                found = "same"
             else:  # this process may have to load another package later
                 found = "package"
                 for name in [each for each in sys.modules if each.split(".")[0] in ours]:

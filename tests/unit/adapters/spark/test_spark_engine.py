@@ -7,7 +7,7 @@ import pytest
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.adapters.spark import passes, reading, spark_listing
+from orphangc.adapters.spark import passes, reading
 from orphangc.adapters.spark.spark_engine import SparkEngine
 from orphangc.adapters.spark.spark_listing import ListedParts
 from orphangc.adapters.spark.work_folder import ExchangeFile, WorkFolder
@@ -48,9 +48,13 @@ def engine(folder, patch: pytest.MonkeyPatch, **how) -> SparkEngine:
     work = WorkFolder(canonical(str(folder / "work")))
     made = SparkEngine(SimpleNamespace(conf=conf), work, BASE)
     made._cluster = HereCluster(work, **how)
-    storage = SimpleNamespace(is_ordered=True, list_requests=0, earlier_parts=tuple)
-    patch.setattr(spark_listing, "opened", lambda _: Counted(KEYS, page_size=10))
-    made.list_all(storage, ListingHints(), silent)
+    listed = Counted(KEYS, page_size=10)
+    storage = SimpleNamespace(
+        is_ordered=True, list_requests=0, earlier_parts=tuple, server=listed.server
+    )
+    with patch.context() as meanwhile:
+        meanwhile.setattr(reading, "opened", lambda _: listed)
+        made.list_all(storage, ListingHints(), silent)
     return made
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
+from orphangc.adapters.spark import reading
 from orphangc.adapters.spark import spark_listing as listing
 from orphangc.adapters.spark.spark_listing import (
     ListedParts,
@@ -23,7 +24,7 @@ from orphangc.adapters.spark.spark_listing import (
 )
 from orphangc.adapters.spark.work_folder import WorkFolder
 from orphangc.core.ranges.key_ranges import EVERYTHING, split_at
-from orphangc.errors import StorageUnreachableError
+from orphangc.errors import SettingsError, StorageUnreachableError
 from orphangc.ports import LISTING_SCHEMA
 from properties.test_ranges import key_sets, keys
 from unit.adapters.spark.spark_here import HereCluster
@@ -34,6 +35,8 @@ ROOT = canonical("s3://bucket/root")
 
 class Counted(OrderedStorage):
     """An ordered storage that counts requests as storages do."""
+
+    server = "driver.example"
 
     @property
     def list_requests(self) -> int:
@@ -52,9 +55,10 @@ def listed(
     storage: Counted | LocalStorage, cluster: HereCluster, boundaries: list[str], *, most: int = 10
 ) -> tuple[ListedParts, list[str]]:
     """Return what a cluster lists, and its keys."""
-    work = ListingTask(root=ROOT, folder=cluster.folder, streams=2, most=most, rows=7)
+    here = {"root": ROOT, "server": storage.server, "folder": cluster.folder}
+    work = ListingTask(**here, streams=2, most=most, rows=7)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listing, "opened", lambda _: storage)
+        patch.setattr(reading, "opened", lambda _: storage)
         found = list_ranges(cluster, split_at(EVERYTHING, boundaries), work, lambda *_: None)
     batches = [cluster.folder.read_rows(file) for file in found.parts]
     return found, sorted(key for batch in batches for key in batch.column("key").to_pylist())
@@ -114,6 +118,20 @@ def test_a_page_that_cannot_be_had_ends_it_all(tmp_path) -> None:
     storage = Counted([f"{number:04}" for number in range(90)], page_size=10, before=fail)
     with pytest.raises(StorageUnreachableError, match="SlowDown"):
         listed(storage, a_cluster(tmp_path), ["0020", "0050"])
+
+
+def test_an_executor_that_came_later_with_another_endpoint_ends_it_all(tmp_path) -> None:
+    """In the place of one that died: the same URI is another storage to it, which has no roots."""
+    storage, elsewhere = Counted([f"job/{number:03}" for number in range(99)], 10), Counted([])
+    elsewhere.server = "executor.example"
+    cluster, left = a_cluster(tmp_path), iter([storage])
+    here = {"root": ROOT, "server": storage.server, "folder": cluster.folder}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "opened", lambda _: next(left, elsewhere))
+        work = ListingTask(**here, streams=2, most=10, rows=7)
+        said = r"another endpoint than the driver \(executor.example instead of driver.example\)"
+        with pytest.raises(SettingsError, match=said):
+            list_ranges(cluster, split_at(EVERYTHING, ["job/050"]), work, lambda *_: None)
 
 
 def test_a_task_that_spark_lost_is_noticed(tmp_path) -> None:
