@@ -25,6 +25,7 @@ from cli.helpers import (
     Ran,
     contents,
     flink,
+    millis_ago,
     now,
     outcomes,
     run,
@@ -1001,6 +1002,25 @@ def test_what_an_ended_job_still_shows_and_a_new_one_is_restored_from_stays(
     monkeypatch.setattr(_ScheduledRun, "_sweep", slow)
     scheduled(chain, code=1, expire={"ended_for": "0", "keep_last": 3})
     assert "0/6" in chain.names()
+
+
+@pytest.mark.parametrize("is_later_run", [False, True])
+def test_what_a_sweep_released_is_not_missed_while_its_cluster_still_shows_it(
+    chain, is_later_run
+) -> None:
+    """But another run of the id that completed its number, unseen, is."""
+    old = chain.jobs[0]
+
+    def shows(triggered: timedelta) -> None:
+        of_old = flink(old, completed=6, status="CANCELED", triggered_ms=millis_ago(triggered))
+        jobs = listing((old.id, "CANCELED"), (chain.running.id, "RUNNING"))
+        chain.server.routes.update(of_old | chain.cluster() | jobs)
+
+    shows(100 * DAY)
+    for margins in ((), SHORT):
+        expire(chain, *margins)
+    shows(DAY if is_later_run else 100 * DAY)
+    assert ("checkpoint_not_found" in unmet(run("plan", *chain.options))) == is_later_run
 
 
 @pytest.mark.parametrize("late", ["before the cycle", "after the deletion"])

@@ -10,6 +10,7 @@ from typing import Self
 from flinkstate.places.checkpoint_names import checkpoint_id_of
 from orphangc.core.groups import grouped, reached, sets_of
 from orphangc.core.lineage.continuation import ContinuationSource
+from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
 from orphangc.core.memory.job_lives import (
     ALL_ENDS,
     DIGITS,
@@ -72,7 +73,7 @@ class Explanations:
         heirs: The same directories by that of the checkpoint.
         starters: Witnesses of the jobs that were restored from a checkpoint, by checkpoint.
         shown: Directories that contain checkpoints now.
-        expired: When a sweep released each checkpoint from quarantine, by folder and digest.
+        expired: Checkpoints that a sweep released from quarantine, by folder and digest.
         unfound: Checkpoints that a cluster shows completed and not discarded after the listing,
             and that are not there.
         searched: Directories of which some checkpoint is there now, or was explained away; and of
@@ -89,7 +90,7 @@ class Explanations:
     starters: Mapping[str, set[str]]
     makers: SavepointMakers
     shown: Mapping[str, RememberedDirectory]
-    expired: Mapping[tuple[str, str], datetime]
+    expired: Mapping[tuple[str, str], ExpiredCheckpoint]
     unfound: Mapping[str, SeenReport]
     searched: frozenset[str]
     users: Mapping[str, set[str]]
@@ -120,11 +121,7 @@ class Explanations:
             makers=SavepointMakers.of(cycles.jobs, all_seen),
             jobs={job_id: tuple(records) for job_id, records in by_job.items()},
             shown={each.uri: each for each in sighting.directories},
-            expired={
-                (each.uri, each.sha256): each.released_at
-                for each in memory.expired
-                if each.released_at is not None and each.restored_at is None
-            },
+            expired={(each.uri, each.sha256): each for each in memory.expired if each.is_released},
             unfound=_unfound(sighting),
             searched=_with_predecessors(found, claimers, sighting, by_job),
             users=sets_of(users),
@@ -193,10 +190,9 @@ class Explanations:
 
     def _is_expired(self, checkpoint: RememberedCheckpoint) -> bool:
         """Return whether a sweep released it from quarantine, and no cycle has seen it since."""
-        released_at = self.expired.get((checkpoint.uri, checkpoint.sha256))
-        return (
-            released_at is not None and checkpoint.seen_at <= released_at + self.sighting.clock_skew
-        )
+        record = self.expired.get((checkpoint.uri, checkpoint.sha256))
+        at = None if record is None else record.released_at
+        return at is not None and checkpoint.seen_at <= at + self.sighting.clock_skew
 
     def _records(self, directory: RememberedDirectory) -> list[RememberedJob]:
         """Return the records that may be of its job: each of them may show that it goes on."""
@@ -283,17 +279,20 @@ class Explanations:
         return reached(found, lambda each: self.heirs.get(each, set()) & self.searched)
 
     def is_report_found(self, report: RememberedReport) -> bool:
-        """Return whether a reported checkpoint is there, or a newer one that was stored later.
+        """Return whether a reported checkpoint is there, has expired, or a later one subsumed it.
 
-        None has subsumed it while its cluster shows it kept.
+        None has while its cluster shows it kept. At its path a later run may store another one.
         """
-        directory = self.shown.get(report.uri)
-        if report.path in self.sighting.present or directory is None or self._is_kept(report):
+        if report.path in self.sighting.present or self._is_kept(report):
             return report.path in self.sighting.present
-        completed = report.first_reported_at
+        directory, completed = self.shown.get(report.uri), report.first_reported_at
         if report.triggered_at is not None:
             completed = min(completed, report.triggered_at + self.sighting.clock_skew)
-        return directory.has_subsumed(report.checkpoint_id, completed)
+            written = (each.stored_at for each in self.expired.values() if each.uri == report.path)
+            since = report.triggered_at - self.sighting.clock_skew
+            if any(at is not None and at >= since for at in written):
+                return True
+        return directory is not None and directory.has_subsumed(report.checkpoint_id, completed)
 
     def is_report_explained(self, report: RememberedReport) -> bool:
         """Return whether a searched job claimed a reported checkpoint, after its job's end."""
