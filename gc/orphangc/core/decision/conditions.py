@@ -129,8 +129,8 @@ def _job_state_unknown(job: JobEvidence, _: CycleEvidence) -> str | None:
     if job.after and job.has_changed_since:
         return (
             f"{some(job.clusters)} shows an end, and something of the job was stored later, by"
-            " another run: ask that one's cluster with --flink-rest, or declare the job ended with"
-            " --ended-job"
+            " undelete or another run: ask that one's cluster with --flink-rest, or declare the job"
+            " ended with --ended-job"
         )
     return "the job is neither seen running (--flink-rest) nor declared ended (--ended-job)"
 

@@ -264,7 +264,7 @@ def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
     if job.state is JobState.ENDED:
         said = (
             "the job is over and none of its checkpoints can be seen, though it completed some:"
-            " Flink discarded them, or they are in a place that was not searched"
+            " Flink discarded them, they expired, or they are in a place that was not searched"
         )
         return f"{said}; --ended-job {job.job_id} states that all of it may go"
     return f"{said}; if the job is over, --ended-job {job.job_id} states it"
