@@ -6,10 +6,18 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.helpers import run
-from cli.stories_on_s3 import S3Story
+from cli.helpers import metadata, run
+from cli.stories_on_s3 import S3Story, use_s3
+from contracts.servers.moto import moto_server
 from orphangc.adapters import storage_options
+from safety.incidents.test_absent_places import naming
 from support.leaks import S3_KEYS
+from support.rest_server import RestServer
+
+MARGINS = {
+    **dict.fromkeys(("grace_period", "clock_skew", "quiet_period", "quarantine_period"), "0"),
+    "allow_short_margins": True,
+}
 
 
 @pytest.fixture
@@ -88,3 +96,33 @@ def test_the_store_of_a_bucket_is_the_one_that_its_options_lead_to(
         unclear = [each["why"] for each in ran.json["not_understood"]]
         assert len(unclear) == len(said), unclear
         assert all(word in why for word, why in zip(said, unclear, strict=True))
+
+
+@pytest.mark.parametrize("named_by", ["a cluster", "the settings"])
+def test_a_bucket_that_the_environment_finds_in_another_store_is_not_searched(
+    unknown: S3Story, s3_server: str, monkeypatch, named_by: str
+) -> None:
+    """The storage was moved, with the names of its buckets: the old one still has savepoints."""
+    bucket, live = f"{unknown.bucket}-savepoints", min(unknown.orphans)
+    path = f"s3a://{unknown.bucket}/checkpoints/{live}"
+    unknown.client.create_bucket(Bucket=bucket)
+    with moto_server() as old:
+        earlier = use_s3(monkeypatch, old)
+        earlier.create_bucket(Bucket=bucket)
+        for client, data in ((earlier, metadata(3, [])), (unknown.client, metadata(9, [path]))):
+            client.put_object(Bucket=bucket, Key="sp/savepoint-1/_metadata", Body=data)
+        named = {"state.savepoints.dir": f"s3://{bucket}/sp"} if named_by == "a cluster" else {}
+        with RestServer(naming(*named.items())) as server:
+            config = configured(unknown, unknown.folder, s3_server)
+            content = yaml.safe_load(config.read_text())
+            extra = {} if named else {"extra_root": [f"s3://{bucket}/sp"]}
+            content["storage_roots"][0] |= {"flink_rest": [server.url], **MARGINS, **extra}
+            config.write_text(yaml.safe_dump({**content, "mode": "delete"}))
+            ran = [run("run", "--config", config) for _ in range(3)][-1]
+            assert live in unknown.contents()
+            assert ran.code == (4 if named else 10), ran.err
+            assert "let the environment name the same store" in ran.err
+            monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server)
+            for _ in range(3):
+                assert run("run", "--config", config).code == 0
+    assert unknown.orphans & {*unknown.contents()} == {live}

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from flinkstate.places.locations import Location, canonical
-from orphangc.errors import SettingsError
+from orphangc.adapters.storage_options import may_be_in_stores_of
+from orphangc.errors import SettingsError, StorageUnreachableError
 
 if TYPE_CHECKING:
     from orphangc.adapters.object_store.object_storage import ObjectStorage
@@ -86,7 +87,9 @@ def open_storage(
                 clock_in = Path(state.path) if is_near and state else None
                 return LocalStorage(location, clock_in=clock_in)
             case scheme if scheme in BUCKETS:
-                return _OBJECT_STORES[scheme].storage(location, shows_all=shows_all)
+                opened = _OBJECT_STORES[scheme].storage(location, shows_all=shows_all)
+                _check_store(opened, _OBJECT_STORES[scheme])
+                return opened
             case _:
                 from orphangc.adapters.files.fsspec_storage import FsspecStorage
                 from orphangc.adapters.files.state_files import FsspecStateFiles
@@ -122,6 +125,21 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
                 from orphangc.adapters.files.state_files import FsspecStateFiles
 
                 return FsspecStateFiles(location, is_probed=is_probed)
+
+
+def _check_store(opened: ObjectStorage, store: _ObjectStore) -> None:
+    """Raise ``StorageUnreachableError`` if a bucket of the same name in another store may be meant.
+
+    One that Flink names, and that the environment finds, is searched in vain if Flink's is in the
+    store of a storage root with options.
+    """
+    for other in may_be_in_stores_of(opened.location):
+        if (server := store.storage(other).server) != opened.server:
+            raise StorageUnreachableError(
+                f"{opened.location.top} may be at {server}, where storage_options lead for {other},"
+                f" or at {opened.server}, as without them: let the environment name the same store,"
+                " or give this bucket a storage root with storage_options"
+            )
 
 
 @contextmanager

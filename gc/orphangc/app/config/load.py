@@ -254,7 +254,7 @@ def with_defaults(configuration: Configuration, path: Path) -> Configuration:
 def _storage_options(
     roots: Iterable[ScheduledRoot], path: Path
 ) -> dict[Location, Mapping[str, Any]]:
-    """Return the options of each bucket for which a storage root has some."""
+    """Return the options of the bucket of each storage root, which mostly has none."""
     found: dict[Location, Mapping[str, Any]] = {}
     for each in roots:
         top = each.location.top
@@ -265,7 +265,7 @@ def _storage_options(
             raise SettingsError(f"{where}: Spark's executors know their environment only")
         if found.setdefault(top, each.storage_options) != each.storage_options:
             raise SettingsError(f"{where}: another storage root of {top} has other ones")
-    return {top: options for top, options in found.items() if options}
+    return found
 
 
 def _with_others(
