@@ -1,18 +1,19 @@
 """``plan``: what it says, where it writes, and what it exits with."""
 
 import hashlib
+import json
 import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.helpers import DAY, UUID_1, UUID_2, Bed, contents, flink, run, run_process, write
+from cli.helpers import DAY, STARTING, UUID_1, UUID_2, Bed, contents, flink, run, run_process, write
 from cli.stories import make_story
 from orphangc import __version__
 from orphangc.core.model.types import AreaName
 from support.processes import finished
-from support.rest_server import RestServer, send
+from support.rest_server import RestServer, as_json, configured, send
 
 CONTRACT = {
     *("schema_version", "plan_id", "tool_version", "root", "scopes", "created_at", "engine"),
@@ -449,3 +450,20 @@ def test_an_answer_that_a_proxy_keeps_is_no_second_one(undeclared, is_kept, guar
             server.routes[f"/jobs/{job.id}"] = lambda handler: send(handler, *kept)
         plan = undeclared.bed.plan("--flink-rest", server.url)
     assert plan.refusal(job) == guard
+
+
+def test_a_job_that_waits_for_resources_may_need_any_file(undeclared) -> None:
+    """Flink shows no origin of it yet; it claimed a checkpoint, and stores elsewhere."""
+    waiting = undeclared.bed.job(2)
+    routes = flink(waiting, completed=None, status="CREATED", **STARTING) | configured({})
+    details = json.loads(routes[f"/jobs/{waiting.id}"][1])
+    details["timestamps"]["CREATED"] = 0
+    routes[f"/jobs/{waiting.id}"] = as_json(details)
+    by = ("--closed-world", "--ended-job", undeclared.job.id)
+    with RestServer(routes) as server:
+        plan = undeclared.bed.plan("--flink-rest", server.url, *by)
+        assert plan.refusal(undeclared.job) == "dependent_job"
+        routes.update(flink(waiting, completed=None) | configured({}))
+        plan = undeclared.bed.plan("--flink-rest", server.url, *by)
+        assert plan.refusal(undeclared.job) is None
+        assert len(plan.removals()) == len(undeclared.orphans)

@@ -179,15 +179,16 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
     """Return whether a job has checkpoints, or was restored from one, and none of them was read.
 
     They may come and go between any two scans, or be in a place that was not searched. REST names
-    only the origin of a running job, which proves nothing if it was not read; an exporter that
-    answers reports everything. A leftover of an earlier run proves nothing of the present one.
+    only the origin of a running job, which proves nothing if it was not read, and none before the
+    job has its execution graph; an exporter that answers reports everything. A leftover of an
+    earlier run proves nothing of the present one.
     """
     if _is_answered(job, cycle):
         return False
     if job.own_checkpoints:
         return job.is_origin_unread and not is_present_run_read(job)
     if _is_seen_running(job):
-        return job.is_origin_unread
+        return job.is_origin_unread or any(each.incarnation is None for each in job.after)
     seen = job.ids_at_start | job.ids_before | job.ids_after
     if seen or any(hold.retained_ids for hold in job.holds):
         return True

@@ -253,6 +253,7 @@ UNSEEN = {"own_checkpoints": (), "before": (), "after": ()}
 NO_IDS = dict.fromkeys(("ids_at_start", "ids_before", "ids_after"), frozenset())
 STILL = a_survey(newest_modified_at=ago("8d"))
 KNOWN = (some_facts(B),)
+WAITING = (some_facts(B, incarnation=None, latest_completed_id=None, checkpoints=()),)
 HELD = (Hold(job_id=B, source=EvidenceSource.KUBERNETES, uri="a", retained_ids=frozenset({7})),)
 STALE = Exported(job_id=B, unread="half written")
 E1 = a_snapshot(job_id=B, taken_at=ago("1m"))
@@ -270,6 +271,10 @@ TOLD = {"exported": Exported(job_id=B, baseline=E1, response=E2, nonce="N"), "sn
             id="REST tells of a restored checkpoint that was gone before anybody read it",
         ),
         pytest.param({"before": KNOWN}, id="REST showed it once"),
+        pytest.param(
+            {**NO_IDS, "before": WAITING, "after": WAITING},
+            id="it waits for resources, and REST shows no origin before it has a graph",
+        ),
         pytest.param(
             {**NO_IDS, "survey": STILL, "held_before": HELD, "held_after": HELD},
             id="HA metadata retains what lies nowhere here",
