@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import fsspec.config
 import pytest
 import yaml
 
@@ -96,6 +97,27 @@ def test_the_store_of_a_bucket_is_the_one_that_its_options_lead_to(
         unclear = [each["why"] for each in ran.json["not_understood"]]
         assert len(unclear) == len(said), unclear
         assert all(word in why for word, why in zip(said, unclear, strict=True))
+
+
+@pytest.mark.parametrize("names", ["the environment", "fsspec", "a profile"])
+def test_the_store_of_a_bucket_is_the_one_that_the_client_reaches(
+    tmp_path: Path, monkeypatch, names: str
+) -> None:
+    """Whatever names it: a bucket of AWS's counted as searched by one of its name elsewhere."""
+    monkeypatch.setattr(storage_options, "_stated", {})
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    profile = tmp_path / "config"
+    profile.write_text("[default]\nendpoint_url = http://minio:9000\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(profile if names == "a profile" else tmp_path))
+    if names == "the environment":
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://MinIO:9000")
+    if names == "fsspec":  # what FSSPEC_S3_ENDPOINT_URL says to a new process
+        monkeypatch.setitem(fsspec.config.conf, "s3", {"endpoint_url": "http://MinIO:9000"})
+    flinks = tmp_path / "config.yaml"
+    for endpoint, unclear in (("minio:9000", 0), ("https://s3.eu-west-1.amazonaws.com", 1)):
+        flinks.write_text(f"state.checkpoints.dir: s3://bucket/ck\ns3.endpoint: {endpoint}\n")
+        shown = run("discover", "--file", flinks, "--output", "json").json
+        assert len(shown["not_understood"]) == unclear
 
 
 @pytest.mark.parametrize("named_by", ["a cluster", "the settings"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -125,6 +125,15 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
                 from orphangc.adapters.files.state_files import FsspecStateFiles
 
                 return FsspecStateFiles(location, is_probed=is_probed)
+
+
+def server_of(location: Location) -> str:
+    """Return where this process reaches a bucket in S3, as ``Storage.server``; "" if nowhere."""
+    from orphangc.adapters.s3.requests import s3_client
+
+    with suppress(SettingsError, *s3_client.CALL_ERRORS):
+        return s3_client.server_of(location)
+    return ""
 
 
 def _check_store(opened: ObjectStorage, store: _ObjectStore) -> None:

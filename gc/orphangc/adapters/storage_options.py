@@ -35,17 +35,3 @@ def may_be_in_stores_of(location: Location) -> list[Location]:
     if location.top in _stated or "@" in location.authority:
         return []
     return [each for each, options in _stated.items() if options and each.scheme == location.scheme]
-
-
-def endpoint_of(location: Location) -> str:
-    """Return the endpoint that the options of an S3 bucket state, "" if they state none.
-
-    Source: s3fs, whose own option stands before that of the client.
-    """
-    options = storage_options(location)
-    return str(options.get("endpoint_url") or _of_client(options).get("endpoint_url") or "")
-
-
-def _of_client(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = options.get("client_kwargs")
-    return found if isinstance(found, Mapping) else _NONE

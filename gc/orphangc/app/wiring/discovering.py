@@ -1,6 +1,5 @@
 """Open what a configuration's discovery names, ask each of it once, and complete the settings."""
 
-import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -13,8 +12,7 @@ from platformdirs import user_state_path
 from flinkstate.files.paths import resolved
 from flinkstate.places.locations import canonical, parse_alias
 from orphangc.adapters.flink.flink_rest import FlinkRest
-from orphangc.adapters.open import open_state_files
-from orphangc.adapters.storage_options import endpoint_of
+from orphangc.adapters.open import open_state_files, server_of
 from orphangc.app.config.configuration import Configuration, DiscoverySettings
 from orphangc.app.config.load import load_configuration, with_world
 from orphangc.app.wiring.compose import REST_TIMEOUT
@@ -30,7 +28,6 @@ from orphangc.core.model.settings import without_credentials
 from orphangc.errors import OrphanGcError, RegistryUnavailableError, SettingsError
 from orphangc.ports import StateFiles
 
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _LISTED = 1 << 20
 _PATIENCE = timedelta(seconds=10)
 """Time limit of the one question to each cluster; cycles ask it again, with more patience."""
@@ -168,16 +165,10 @@ def _reading(configuration: Configuration) -> Reading:
     """Return how paths are read: aliases of all storage roots hold for discovered paths, too."""
     settings = configuration.discovery
     texts = (*settings.alias, *(a for each in configuration.storage_roots for a in each.alias))
-    here = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "")
-    stated = ((e.location.authority, endpoint_of(e.location)) for e in configuration.storage_roots)
-
-    def hosts(endpoint: str) -> frozenset[str]:
-        return frozenset(host_of(each) for each in (endpoint, *settings.s3_endpoints) if each)
-
     return Reading(
         aliases=tuple(parse_alias(each) for each in dict.fromkeys(texts)),
-        endpoints=hosts(here),
-        stores={bucket: hosts(endpoint) for bucket, endpoint in stated if endpoint},
+        server_of=server_of,
+        endpoints=frozenset(map(host_of, settings.s3_endpoints)) - {""},
         rest=settings.rest,
     )
 

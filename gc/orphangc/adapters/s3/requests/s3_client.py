@@ -230,6 +230,20 @@ def _unusable(err: Exception) -> str:
     return f"the settings of S3 are not usable: {err}"
 
 
+def server_of(location: Location) -> str:
+    """Return where the requests about a bucket go, as ``S3Client.server``.
+
+    No credentials are looked for; raises ``CALL_ERRORS``.
+    """
+    nameless = {"key": "-", "secret": "-"}
+    return _server(_open({**storage_options(location), **nameless}, attempts=1))
+
+
+def _server(opened: S3FileSystem) -> str:
+    host: str = urlsplit(opened.s3.meta.endpoint_url).netloc.lower()
+    return next((each for each in _AWS if host.endswith(each)), host)
+
+
 class S3Client:
     """Sends requests about one bucket; may be used by many threads at once.
 
@@ -247,8 +261,7 @@ class S3Client:
     @property
     def server(self) -> str:
         """Return the host of the endpoint; buckets of AWS have one name in all its regions."""
-        host = urlsplit(self._fs.s3.meta.endpoint_url).netloc
-        return next((each for each in _AWS if host.endswith(each)), host)
+        return _server(self._fs)
 
     def call(self, operation: str, **request: Any) -> Answer:
         """Return the answer to one request; raise botocore's own errors.

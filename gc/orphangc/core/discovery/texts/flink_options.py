@@ -7,7 +7,7 @@ Source: Flink 1.14-2.3, ``CheckpointingOptions``, ``HighAvailabilityOptions``,
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -158,14 +158,15 @@ class Reading:
     Attributes:
         is_local_here: Whether a local path is one of this machine: true of its own files, and not
             of a pod's.
-        endpoints: Hosts of the S3 store that this process reaches; empty for AWS's own.
-        stores: The same for each bucket that has options of its own.
+        server_of: Returns where this process reaches a bucket in S3: host and port, "" if that is
+            not known, and what ends the names of AWS's hosts, of all of which it is one bucket.
+        endpoints: Hosts that are stated to be the same.
     """
 
     aliases: Sequence[Alias] = ()
     is_local_here: bool = False
+    server_of: Callable[[Location], str] = lambda _: ".amazonaws.com"
     endpoints: frozenset[str] = frozenset()
-    stores: Mapping[str, frozenset[str]] = field(default_factory=dict)
     rest: str = "{scheme}://{name}-rest.{namespace}:{port}"
     options: Options = field(default_factory=dict)
 
@@ -355,9 +356,9 @@ def _problem(value: str, place: Location, reading: Reading) -> str | None:
 
 
 def _other_store(place: Location, reading: Reading) -> str | None:
-    known = reading.stores.get(place.authority, reading.endpoints)
-    others = (each for each in _endpoints(place, reading) if not _is_same_store(each, known))
-    endpoint = next(others, None)
+    stated = [each for each in _endpoints(place, reading) if host_of(each) not in reading.endpoints]
+    server = reading.server_of(place) if stated else ""
+    endpoint = next((each for each in stated if not _is_at(server, host_of(each))), None)
     if endpoint is None:
         return None
     return (
@@ -384,9 +385,10 @@ def _endpoints(place: Location, reading: Reading) -> Iterator[str]:
             yield from values
 
 
-def _is_same_store(endpoint: str, known: frozenset[str]) -> bool:
-    host = host_of(endpoint)
-    return host in known or (not known and host.partition(":")[0].endswith(".amazonaws.com"))
+def _is_at(server: str, host: str) -> bool:
+    """Return whether an endpoint's host is the server, or one of a store that has many."""
+    is_one = server[:1] == "." and host.partition(":")[0].endswith(server)
+    return bool(host) and (server == host or is_one)
 
 
 def host_of(endpoint: str) -> str:
