@@ -187,8 +187,13 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
         return False
     if job.own_checkpoints:
         return job.is_origin_unread and not is_present_run_read(job)
+    if any(
+        each.incarnation is None and not each.is_globally_terminal
+        for each in job.after or job.before
+    ):
+        return True
     if _is_seen_running(job):
-        return job.is_origin_unread or any(each.incarnation is None for each in job.after)
+        return job.is_origin_unread
     seen = job.ids_at_start | job.ids_before | job.ids_after
     if seen or any(hold.retained_ids for hold in job.holds):
         return True

@@ -275,6 +275,7 @@ TOLD = {"exported": Exported(job_id=B, baseline=E1, response=E2, nonce="N"), "sn
             {**NO_IDS, "before": WAITING, "after": WAITING},
             id="it waits for resources, and REST shows no origin before it has a graph",
         ),
+        pytest.param({**NO_IDS, "before": WAITING}, id="it waited, and then nothing showed it"),
         pytest.param(
             {**NO_IDS, "survey": STILL, "held_before": HELD, "held_after": HELD},
             id="HA metadata retains what lies nowhere here",
