@@ -139,7 +139,7 @@ def server_of(location: Location) -> str:
 def _check_store(opened: ObjectStorage, store: _ObjectStore) -> None:
     """Raise ``StorageUnreachableError`` if a bucket of the same name in another store may be meant.
 
-    One that Flink names, and that the environment finds, is searched in vain if Flink's is in the
+    What the environment finds says nothing of the bucket that Flink names if that one is in the
     store of a storage root with options.
     """
     for other in may_be_in_stores_of(opened.location):
