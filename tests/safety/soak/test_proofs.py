@@ -9,15 +9,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
-from bench import soaking
-from cli.helpers import DAY, Bed, now
-from cli.stories import a_snapshot_of, make_story
 from contracts.servers.stub import Answer, stub_server
 from integration.harness.flinkbed.waiting import wait_until
 from safety.soak import reference_tracker
@@ -26,7 +22,6 @@ from safety.soak.expected_state import Audit, expected
 from safety.soak.places import Places
 from safety.soak.reference_tracker import Verdict, judge, watch
 from safety.soak.soak import is_flinks_own
-from support.exporters import Exporter
 from support.processes import finished
 
 _TESTS = Path(__file__).parents[2]
@@ -103,39 +98,6 @@ def test_what_nothing_ever_named_may_go(scene: Scene) -> None:
     verdict = scene.verdict()
     assert (verdict.checkpoints, verdict.right) == (1, 1)
     assert (verdict.wrong, verdict.strange) == ({}, [])
-
-
-def test_a_soak_of_plans_is_judged_by_the_same_tracker(scene: Scene) -> None:
-    """A plan may choose what no checkpoint names, and nothing that one names later."""
-    orphan, live, late = scene.upload(), scene.upload(), scene.upload()
-    scene.complete(scene.job / "chk-1", live)
-    places = soaking.Places(scene.places.base, scene.places.base, scene.places.work)
-    keys = [str(each.relative_to(scene.places.base)) for each in (orphan, live, late)]
-    plan = {"mode": "any", "began": 0, "decided": time.time_ns(), "refused": [], "unstable": []}
-    places.cycles.write_text(json.dumps({**plan, "keys": keys, "needed": keys[1:2]}) + "\n")
-    time.sleep(0.01)
-    scene.subsume(scene.complete(scene.job / "chk-2", late))
-    scene.verdict()
-    scene.places.seen.rename(places.checkpoints)
-    seen, found = soaking.tallies(places)
-    assert seen == 2
-    assert found["any"].candidates == {*keys}
-    assert found["any"].wrong.keys() == {*keys[1:]}
-
-
-@pytest.mark.parametrize("mode", [soaking.DERIVED, soaking.REGISTRY])
-def test_the_planner_of_a_soak_makes_plans(tmp_path: Path, mode: str) -> None:
-    """Its candidates are the orphans; a planner that only fails would let the soak be right."""
-    bed = Bed(tmp_path)
-    story = make_story(bed)
-    places = soaking.Places(bed.root, tmp_path / "registry", tmp_path)
-    Exporter(places.registry, a_snapshot_of(story.job, 7, 8), now() - 10 * DAY).export()
-    places.end(story.job.id)
-    stop = SimpleNamespace(is_set=lambda: places.cycles.stat().st_size > 0)
-    soaking.plan_on(places, [mode], stop)
-    (line,) = (json.loads(each) for each in places.cycles.read_text().splitlines())
-    assert (line["refused"], line.get("needed")) == ([], [])
-    assert line["keys"] == sorted(str(each.relative_to(bed.root)) for each in story.orphans)
 
 
 def test_what_an_existing_checkpoint_names_may_not_go(scene: Scene) -> None:

@@ -58,12 +58,12 @@ def nightly(folder: Path, percent: str) -> subprocess.CompletedProcess[str]:
         (
             100,
             [
-                *("--checkpoints 3000 --seconds 600", "--part 2/5"),
+                "--part 2/5",
                 *("ORPHANGC_SOAK_SECONDS=1200", "ORPHANGC_SOAK_SECONDS=1800 ORPHANGC_NIGHT=7"),
             ],
         ),
-        (10, ["--checkpoints 500 --seconds 120", "--part 7/50", "ORPHANGC_SOAK_SECONDS=120"]),
-        (1, ["--checkpoints 500 --seconds 120", "--part 7/50", "ORPHANGC_SOAK_SECONDS=60"]),
+        (10, ["--part 7/50", "ORPHANGC_SOAK_SECONDS=120"]),
+        (1, ["--part 7/50", "ORPHANGC_SOAK_SECONDS=60"]),
     ],
 )
 def test_a_part_of_a_night_gives_each_proof_a_part_of_its_time(
