@@ -202,54 +202,6 @@ def test_a_report_is_what_its_name_says_or_nothing_is_planned(story, option, nam
 # --- verdicts
 
 
-def test_an_orphan_younger_than_the_oldest_retained_checkpoint_is_kept(undeclared) -> None:
-    """What a pending checkpoint uploads is younger; the slack comes off as well."""
-    job, plan = undeclared.job, undeclared.bed.plan
-    young = job.shared(age=20 * DAY)
-    older = job.shared(age=21 * DAY)
-    shown = plan("--clock-skew", "1h")
-    assert shown.verdict(young) == ("keep", "too_young")
-    assert shown.verdict(older) == ("tombstone", "orphan")
-    assert plan("--clock-skew", "2d").verdict(older) == ("keep", "too_young")
-
-
-def test_ids_in_names_keep_what_is_not_older_than_the_oldest_retained(undeclared) -> None:
-    """Below the oldest retained id less the margin, and only there, the time decides."""
-    job = undeclared.job  # retains 7 and 8
-    named = {number: job.shared(f"{number}_{UUID_1[:-1]}{number}") for number in (5, 6, 7, 8, 9)}
-    plan = undeclared.bed.plan()
-    assert plan.verdict(named[5]) == ("tombstone", "orphan")
-    for number in (6, 7, 8, 9):
-        assert plan.verdict(named[number]) == ("keep", "not_older_than_oldest_retained")
-    plan = undeclared.bed.plan("--checkpoint-id-margin", "0")
-    assert plan.verdict(named[6]) == ("tombstone", "orphan")
-    assert plan.verdict(named[7])[0] == "keep"
-    plan = undeclared.bed.plan("--checkpoint-id-margin", "3")
-    assert plan.verdict(named[5])[0] == "keep"
-    assert plan.rows[f"{job.id}/shared/{named[5].name}"]["checkpoint_id"] == 5
-
-
-def test_an_ended_job_leaks_after_its_oldest_checkpoint_too(story) -> None:
-    """Nothing can be pending, so the quiet period stands in for ids and roots."""
-    late = story.job.shared(f"9_{UUID_1}", age=10 * DAY)
-    assert story.bed.plan().verdict(late) == ("tombstone", "orphan")
-    plan = story.bed.plan("--quiet-period", "11d")
-    assert plan.verdict(late) == ("keep", "too_young")
-    assert plan.blocks(story.job) == ["not_quiet"]
-
-
-def test_a_strange_name_has_the_reason_of_its_area_first(story) -> None:
-    """Rows 2 and 3 of the contract: an area without a proven rule is only reported, whole."""
-    job, root = story.job.folder, story.bed.root
-    reported = [write(job / "taskowned" / name, b"t", 30 * DAY) for name in (UUID_1, "a.tmp")]
-    strange = [write(at / "a.tmp", b"s", 30 * DAY) for at in (job / "shared", job, root)]
-    plan = story.bed.plan("--scope", "shared")
-    assert {plan.verdict(path) for path in reported} == {("keep", "report_only")}
-    assert {plan.verdict(path) for path in strange} == {("keep", "unrecognised")}
-    plan = story.bed.plan()
-    assert plan.verdict(reported[1]) == ("keep", "unrecognised")
-
-
 def test_areas_that_are_not_named_are_reported_and_kept(story) -> None:
     """``--scope`` says what is collected; of a savepoint's folder no rule says anything."""
     job = story.job.folder
@@ -334,21 +286,6 @@ def test_an_ended_job_that_is_nowhere_says_so(story) -> None:
     )
 
 
-def test_a_savepoint_in_an_extra_root_protects(story) -> None:
-    """Its references count like any other's."""
-    savepoints = story.bed.folder / "savepoints"
-    helper = Bed(story.bed.folder).job(below=savepoints)
-    helper.checkpoint(9, story.orphans[0])
-    plan = story.bed.plan("--extra-roots", savepoints)
-    assert plan.refusal(story.job) is None, "the same id in another directory is another job"
-    assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
-    (helper.folder / "chk-9").rename(savepoints / "savepoint-123456-0123456789ab")
-    helper.folder.rmdir()
-    plan = story.bed.plan("--extra-roots", savepoints)
-    assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
-    assert plan.verdict(story.orphans[1]) == ("tombstone", "orphan")
-
-
 def test_the_root_may_be_one_job_directory(story) -> None:
     """Its own name gives the owner."""
     story.bed.root = story.job.folder
@@ -384,17 +321,6 @@ def test_one_refused_job_of_two_is_no_refused_plan(story) -> None:
     assert plan.removals() == {str(p.relative_to(story.bed.root)) for p in story.orphans}
 
 
-def test_an_unreadable_metadata_file_refuses_every_job(story) -> None:
-    """It may name any file of any job (R6)."""
-    other = make_story(story.bed, 2)
-    metadata = other.job.folder / "chk-8" / "_metadata"
-    write(metadata, metadata.read_bytes()[:-3], DAY)
-    plan = story.bed.plan()
-    assert plan.ran.code == 4
-    assert {plan.refusal(story.job), plan.refusal(other.job)} == {"unreadable_root"}
-    assert not plan.removals()
-
-
 def test_an_acknowledged_broken_root_protects_what_its_bytes_name(story) -> None:
     """And its whole directory; other jobs go on."""
     other = make_story(story.bed, 2)
@@ -406,13 +332,6 @@ def test_an_acknowledged_broken_root_protects_what_its_bytes_name(story) -> None
     assert plan.refusal(other.job) == "acknowledged_root"
     assert plan.verdict(story.orphans[0])[0] == "keep"
     assert plan.verdict(story.orphans[1]) == ("tombstone", "orphan")
-
-
-def test_too_large_a_share_blocks(bed) -> None:
-    """More than half of a job's objects is more likely a mistake (R20)."""
-    story = make_story(bed, orphans=10)
-    assert bed.plan().blocks(story.job) == ["max_delete_share"]
-    assert bed.plan("--max-delete-share", "0.9").blocks(story.job) == []
 
 
 # --- the command itself

@@ -338,15 +338,6 @@ def test_where_nonces_cannot_be_written_the_plan_is_a_report(mode) -> None:
     assert {plan.verdict(each)[0] for each in mode.story.orphans} == {"tombstone"}
 
 
-def test_a_registry_inside_the_storage_root_is_refused(mode) -> None:
-    """Nothing is ever written there."""
-    inside = mode.bed.root / "registry"
-    mode.exporter.folder.rename(inside)
-    ran = run("plan", mode.bed.root, "--state", mode.bed.state, "--registry", inside)
-    assert ran.code == 4
-    assert "lies inside" in ran.err
-
-
 @dataclass
 class Quick:
     """A job that retains one checkpoint, and completes more than one during each listing."""

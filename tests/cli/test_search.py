@@ -52,16 +52,6 @@ def blocked(plan: Planned) -> set[str]:
     return set.intersection(*jobs)
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_checkpoint_beside_the_storage_root_keeps_what_it_names(story, folder) -> None:
-    """Nothing names its folder; what no checkpoint names goes."""
-    retained(story, folder)
-    plan = story.bed.plan()
-    assert plan.ran.code == 0, plan.ran.err
-    assert plan.removals() == {key_of(story, story.orphans[1])}
-    assert plan.verdict(story.orphans[0]) == ("keep", "referenced")
-
-
 @pytest.mark.parametrize("folder", ["shared", "chk-8", ""])
 def test_a_link_to_itself_stops_no_program(story, folder) -> None:
     """It leads nowhere, so no checkpoint is behind it; where one may be, nothing goes."""

@@ -251,25 +251,6 @@ def test_a_plan_for_another_root_is_refused(story) -> None:
     assert "elsewhere" in refused(plan, story.bed)
 
 
-def test_a_plan_for_another_root_finds_no_tombstones(story) -> None:
-    """Two storage roots in one state location know nothing of each other's tombstones."""
-    twin = Bed(story.bed.folder, story.bed.options)
-    twin.root = story.bed.folder / "twin"
-    twin.plans = 10
-    other = make_story(twin, 2)
-    pairs = zip(other.orphans, story.orphans, strict=True)
-    orphans = [each.rename(each.with_name(own.name)) for each, own in pairs]
-    story.bed.cycle()
-    plan = twin.plan()
-    assert {plan.verdict(path) for path in orphans} == {("tombstone", "orphan")}
-    story.bed.cycle()
-    assert not any(path.exists() for path in story.orphans)
-    assert all(path.exists() for path in orphans)
-    assert twin.sweep(plan, "--delete").code == 0
-    assert all(path.exists() for path in orphans)
-    assert len(list(story.bed.state.glob("*/root.json"))) == 2
-
-
 def test_a_state_folder_of_another_root_is_refused(story) -> None:
     """It was copied."""
     story.bed.cycle()
@@ -338,17 +319,6 @@ def test_what_the_storage_refuses_to_delete_is_said_with_the_next_step(story, mo
     (said,) = map(json.loads, quiet.err.splitlines())
     assert (said["level"], said["event"], said["objects"]) == ("error", "objects.failed", 2)
     assert said["error"] == os.strerror(errno.EACCES)
-
-
-def test_a_root_that_appears_between_plan_and_sweep_protects(story) -> None:
-    """A plan is a permission, never an order."""
-    plan = due(story)
-    named, other = story.orphans
-    story.job.checkpoint(9, *story.live, named, age=18 * DAY)
-    swept = story.bed.sweep(plan, "--delete")
-    assert named.exists()
-    assert outcomes(plan)[str(named.relative_to(story.bed.root))] in {"changed", "planned"}
-    assert (swept.code, other.exists()) == (4, True)  # a proof had failed: all is halted
 
 
 def test_a_root_that_appears_before_the_first_tombstone_protects(story) -> None:
@@ -431,25 +401,6 @@ def test_a_job_that_claims_a_checkpoint_since_the_plan_protects_it(running, opti
     server.routes.update(both | {"/jobs": (200, json.dumps({"jobs": jobs}).encode())})
     story.bed.sweep(plan, "--delete", *options)
     assert story.orphans[0].exists()
-
-
-def test_a_root_that_appears_during_the_sweep_protects(story, monkeypatch) -> None:
-    """Roots are looked at again right before each batch (R18)."""
-    plan = due(story)
-    named = story.orphans[0]
-    after_the_cycle(monkeypatch, lambda: story.job.checkpoint(9, *story.live, named, age=18 * DAY))
-    swept = story.bed.sweep(plan, "--delete")
-    assert swept.code == 0
-    assert [path.exists() for path in story.orphans] == [True, False]
-    assert outcomes(plan)[str(named.relative_to(story.bed.root))] == "changed"
-
-
-def test_an_object_that_is_renewed_during_the_sweep_is_kept(story, monkeypatch) -> None:
-    """Its facts are asked again right before each batch."""
-    plan = due(story)
-    after_the_cycle(monkeypatch, lambda: write(story.orphans[0], b"renewed", 30 * DAY))
-    assert story.bed.sweep(plan, "--delete").code == 0
-    assert [path.exists() for path in story.orphans] == [True, False]
 
 
 # --- revival and halt

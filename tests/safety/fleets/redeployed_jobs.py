@@ -9,7 +9,7 @@ a cycle reads that the job was stopped with it.
 Source: Flink 1.15-2.3, ``CheckpointProperties``, ``StandaloneCompletedCheckpointStore``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -32,19 +32,10 @@ LISTED = HOUR
 SAVEPOINTS_KEPT = 2
 NEVER_RETAINED = ("CANCELED", "FAILED", "FINISHED", "SUBSUMED", "SUSPENDED")
 """Flags of a checkpoint without retention, as is Flink's default."""
-UNSEARCHED = frozenset({"s3://elsewhere/checkpoints"})
-"""Places that no cycle searches."""
 FILES_NAMED = 3
 """Directories of earlier runs in which an incremental checkpoint names files, at most."""
 HA_PLACE = "s3://bucket/ha"
 FIXED_ID = "0" * 32
-
-Hidden = Callable[[str, float], bool]
-"""Returns whether a cycle at some time does not see a directory, place, cluster or job."""
-
-
-def nothing_hidden(_what: str, _at: float) -> bool:
-    return False
 
 
 class Course(StrEnum):
@@ -309,37 +300,20 @@ class Fleet:
     """Many slots, and one cycle's look at them."""
 
     slots: list[Slot]
-    hides: Hidden = nothing_hidden
+    silent: str = ""  # a cluster that never answers
 
     def sighting(self, at: float) -> Sighting:
         for each in self.slots:
             each.pass_to(at)
-        shown = [one for each in self.slots for one in each.directories(at)]
-        directories = [
-            each
-            for each in shown
-            if not self.hides(each.uri, at)
-            and not self.hides(each.place, at)
-            and each.place not in UNSEARCHED
-        ]
-        answers = {each.rest: not self.hides(each.rest, at) for each in self.slots}
-        jobs = [
-            one
-            for each in self.slots
-            for one in each.jobs(at)
-            if not self.hides(one.by, at) and not self.hides(one.job_id, at)
-        ]
+        directories = [one for each in self.slots for one in each.directories(at)]
+        answers = {each.rest: each.rest != self.silent for each in self.slots}
+        jobs = [one for e in self.slots for one in e.jobs(at) if one.by != self.silent]
         return seen(
             at,
             *directories,
             jobs=tuple(jobs),
             others=tuple(one for each in self.slots for one in each.savepoints),
-            stops={
-                one: each.stops[one]
-                for each in self.slots
-                for one in each.savepoints
-                if not self.hides(one, at)
-            },
+            stops={one: each.stops[one] for each in self.slots for one in each.savepoints},
             clusters=answers,
             places=self._empty_places({each.place for each in directories}),
             reports=tuple(
@@ -349,7 +323,7 @@ class Fleet:
 
     def _empty_places(self, found: set[str]) -> tuple[SeenPlace, ...]:
         """Return the places that are searched in vain."""
-        given = {each.place for each in self.slots} - UNSEARCHED
+        given = {each.place for each in self.slots}
         places = sorted(given - found)
         return tuple(SeenPlace(uri=uri, kind="extra_root", checkpoints=0) for uri in places)
 
