@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import AT_ONCE, DAY, Bed, flink, metadata, run, write
+from cli.helpers import AT_ONCE, DAY, Bed, flink, run, write
 from cli.stories import Story
 from orphangc.adapters.files.local_storage import LocalStorage
 from support.rest_server import RestServer
@@ -142,18 +142,6 @@ def test_what_is_not_to_be_collected_keeps_its_folders(story: Story, kept_by: st
         options = ("--scope", "shared") if kept_by == "scope" else ("--pin", place)
         swept(story, *options)
     assert place.is_dir()
-
-
-def test_the_folder_of_a_savepoint_that_was_never_completed_goes_with_its_files(story) -> None:
-    """R33; a whole one and an empty one, of which nothing shows its age, stay."""
-    place = story.bed.root / "savepoints"
-    whole = place / "savepoint-aaaaaa-0123456789ab"
-    write(whole / "_metadata", metadata(5, [orphan(whole) for _ in range(4)]), 30 * DAY)
-    left = orphan(place / "savepoint-bbbbbb-0123456789ab")
-    empty(place / "savepoint-cccccc-0123456789ab")
-    swept(story, "--extra-roots", place)
-    assert not left.parent.exists()
-    assert {each.name[:16] for each in place.iterdir()} == {"savepoint-aaaaaa", "savepoint-cccccc"}
 
 
 def test_a_file_that_comes_in_between_keeps_its_folder(story: Story, monkeypatch) -> None:

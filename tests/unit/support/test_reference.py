@@ -3,16 +3,12 @@
 import re
 
 import pytest
-from typer.main import get_command
 
-from orphangc.app.cli import app
 from orphangc.app.config.load import configuration_schema
-from orphangc.core.decision.conditions import CONDITIONS
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import Reason
 from orphangc.errors import ExitCode
-from support import reference
-from support.reference import FOLDER, commands, pages, rules_of
+from support.reference import FOLDER, pages
 
 pytestmark = pytest.mark.ci
 
@@ -28,21 +24,6 @@ def test_a_page_is_current(name: str) -> None:
 def test_no_other_page_lies_there() -> None:
     """A page that the script does not write would grow old."""
     assert {each.name for each in FOLDER.iterdir()} == PAGES.keys()
-
-
-def test_every_option_that_help_shows_is_there() -> None:
-    """Below the heading of its command."""
-    for words, command in commands(get_command(app)):
-        section = PAGES["commands.md"].partition(f"## `orphangc {words}")[2].partition("\n## ")[0]
-        shown = {each for one in command.params if not _is_hidden(one) for each in one.opts}
-        options = {each for each in shown if each.startswith("--")}
-        assert options
-        assert [each for each in sorted(options) if f"`{each}`" not in section] == []
-
-
-def test_the_words_that_the_readme_types_first_are_there() -> None:
-    """``orphangc world`` shows what a statement would cover."""
-    assert "## `orphangc world show [ROOT]`" in PAGES["commands.md"]
 
 
 def test_every_key_of_the_configuration_schema_is_there() -> None:
@@ -64,10 +45,6 @@ def test_every_key_of_the_configuration_schema_is_there() -> None:
     ] == []
 
 
-def _is_hidden(parameter: object) -> bool:
-    return bool(getattr(parameter, "hidden", False))
-
-
 def test_every_reason_is_there_in_the_order_of_the_rule() -> None:
     """``test_kernel`` holds the order of ``Reason``: the first that applies is the reason."""
     rows = re.findall(r"^\| `(\w+)` \|", PAGES["verdicts.md"], re.MULTILINE)
@@ -80,12 +57,3 @@ def test_every_code_is_there() -> None:
     assert sorted(rows) == sorted([*map(str, Guard), *map(str, Condition)])
     codes = re.findall(r"^\| `(\d+)` \| [A-Z]", PAGES["exit-codes.md"], re.MULTILINE)
     assert set(map(int, codes)) == {*map(int, ExitCode), 130, 143}
-
-
-def test_a_rule_that_a_docstring_names_is_taken_from_there(monkeypatch) -> None:
-    """The second table is only for what is judged after the checks."""
-    assert rules_of("closed_world", CONDITIONS[Condition.CLOSED_WORLD]) == "R3a"
-    assert rules_of("dependent_job", None) == "R12"
-    monkeypatch.setattr(reference, "_LATE_RULES", {})
-    with pytest.raises(KeyError):
-        rules_of("dependent_job", None)

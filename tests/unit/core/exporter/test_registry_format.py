@@ -374,18 +374,6 @@ def test_a_flipped_byte_in_a_packed_snapshot_changes_nothing(flip: tuple[int, by
     assert read_or_none(flip[1]) in (None, WHOLE)
 
 
-@given(flips(PLAIN))
-def test_a_flipped_byte_never_loses_an_entry(flip: tuple[int, bytes]) -> None:
-    """Behind the header all is covered; in it, no flip touches the set or the retained ids."""
-    position, data = flip
-    found = read_or_none(data)
-    if position >= HEADER_BYTES:
-        assert found in (None, WHOLE)
-    elif found is not None:
-        assert found.entries == WHOLE.entries
-        assert oldest_retained(found) == 42
-
-
 def test_no_flip_of_any_bit_touches_what_protects() -> None:
     """The same for every single bit of the file, without chance."""
     for position in range(len(PLAIN)):
