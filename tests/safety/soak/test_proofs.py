@@ -100,18 +100,17 @@ def test_what_nothing_ever_named_may_go(scene: Scene) -> None:
     assert (verdict.wrong, verdict.strange) == ({}, [])
 
 
-def test_what_an_existing_checkpoint_names_may_not_go(scene: Scene) -> None:
+@pytest.mark.parametrize("folder", ["ckpt/job/chk-1", "savepoints/s-1"])
+@pytest.mark.parametrize("goes", [True, False])
+def test_what_an_existing_checkpoint_names_may_not_go(
+    scene: Scene, folder: str, *, goes: bool
+) -> None:
+    """That the checkpoint goes a moment later is no excuse."""
     live = scene.upload()
-    metadata = scene.complete(scene.job / "chk-1", live)
+    metadata = scene.complete(scene.places.work / folder, live)
     scene.collect(live)
-    assert scene.verdict().wrong == {str(live): str(metadata)}
-
-
-def test_that_the_checkpoint_goes_a_moment_later_is_no_excuse(scene: Scene) -> None:
-    live = scene.upload()
-    metadata = scene.complete(scene.job / "chk-1", live)
-    scene.collect(live)
-    scene.subsume(metadata)
+    if goes:
+        scene.subsume(metadata)
     assert scene.verdict().wrong == {str(live): str(metadata)}
 
 
@@ -150,13 +149,6 @@ def test_what_a_checkpoint_names_that_completes_later_may_not_go(scene: Scene) -
     scene.collect(pending)
     metadata = scene.complete(scene.job / "chk-2", pending)
     assert scene.verdict().wrong == {str(pending): str(metadata)}
-
-
-def test_a_savepoint_needs_its_files_as_well(scene: Scene) -> None:
-    live = scene.upload()
-    metadata = scene.complete(scene.places.work / "savepoints" / "savepoint-012345-1", live)
-    scene.collect(live)
-    assert scene.verdict().wrong == {str(live): str(metadata)}
 
 
 def test_a_folder_that_is_written_anew_is_another_checkpoint(scene: Scene) -> None:
