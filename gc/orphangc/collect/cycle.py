@@ -169,7 +169,8 @@ def _foreign_usages(
         held=survey.surveyed.held,
         cycle=known.evidence,
     )
-    named = tuple(marked.seen.answers.named_as_a_whole())
+    answers = marked.seen.answers
+    named = (*answers.named_by_resources(), *answers.named_by_configurations())
     return replace(usages, named=named, beside=known.living_beside)
 
 

@@ -89,13 +89,8 @@ class Answers:
             for named in held.places:
                 yield f"{held.uri} {named.by}", replace(one, ha=(replace(held, places=(named,)),))
 
-    def named_as_a_whole(self) -> Iterator[Named]:
-        """Yield what resources and configurations name, and which one does (R43)."""
-        yield from self.named_by_resources()
-        yield from self.named_by_configurations()
-
     def named_by_resources(self) -> Iterator[Named]:
-        """Yield the checkpoints that resources name; a name that is no place refuses elsewhere."""
+        """Yield what resources name (R43); a name that is no place refuses elsewhere."""
         for facts in self.ha:
             for named in facts.places:
                 yield checkpoint_named(named.path, self.settings), named.by
