@@ -326,6 +326,8 @@ def test_an_end_says_nothing_of_what_was_stored_after_it() -> None:
     for after, said in reason.items():
         job = a_job("j0", ended_as=frozenset({"FAILED"}), ended_after=after)
         assert reasons([job], checkpoints, [], ONE)["j0/chk-4"] == said
+    later = a_job("j0", ended_as=frozenset({"FAILED"}), started_at=NOW - 89 * DAY)
+    assert reasons([later], checkpoints, [], ONE)["j0/chk-4"] == "no_successor"
 
 
 def test_that_an_id_was_chosen_is_known_of_a_job_without_a_directory() -> None:
