@@ -427,8 +427,8 @@ def unknown_layout_problem(job: JobFacts) -> str | None:
 def _changelog_problem(job: JobFacts) -> str | None:
     """Return why the changelog may be on.
 
-    Flink up to 1.15 does not report it; there the changelog shows in the checkpoints (its handles)
-    and in the layout, which other guards check.
+    Flink up to 1.15 has no such field; there the changelog shows in the checkpoints (its handles),
+    in the layout, and in 1.15.4 by its backend (``ChangelogStateBackend``), which is not known.
     """
     if job.changelog_enabled is False:
         return None
