@@ -943,6 +943,19 @@ def test_what_undelete_put_back_is_as_old_as_it_was(tmp_path) -> None:
     assert (told["has_users"], told["safe_to_delete"]) == (None, False)
 
 
+def test_what_undelete_put_back_is_no_newer_checkpoint_of_its_job(tmp_path) -> None:
+    """A higher number that an earlier run left: a later one goes back to its own newest one."""
+    with ExitStack() as stack:
+        chain = Redeploys.made(tmp_path, stack, count=3)
+        assert run("undelete", chain.expired("--ended-for", "0", "--keep-last", "1")).code == 0
+        maker = chain.jobs[0]
+        newest = maker.checkpoint(3, maker.shared(age=DAY), age=DAY).parent
+        shown = [*chain.options]
+        del shown[shown.index(maker.id) - 1 : shown.index(maker.id) + 1]
+        told = users(newest, *shown)[1]
+    assert [each["uri"] for each in told["unknown"]] == [f"job {maker.id}"]
+
+
 @pytest.mark.parametrize("completed", [None, 5])
 def test_a_job_that_is_shown_to_begin_with_it_again_is_known_in_each_later_cycle(
     bed, completed

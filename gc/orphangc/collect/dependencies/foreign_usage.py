@@ -442,8 +442,9 @@ def maker_of(place: Location, usages: ForeignUsages) -> tuple[str, bool]:
         is_living = any(each.job_id == maker for each in usages.beside)
         return maker, is_living or not usages.is_declared_ended(maker)
     job = usages.by_job[maker].job
+    own = [replace(e, modified_at=usages.written_at(e)) for e in job.own_checkpoints]
     is_needed = is_restore_fallback(
-        place, file_place.checkpoint_id, job.own_checkpoints, facts=job.facts, holds=job.holds
+        place, file_place.checkpoint_id, own, facts=job.facts, holds=job.holds
     )
     is_named = any(
         place.contains(folder)
