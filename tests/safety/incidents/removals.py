@@ -334,7 +334,7 @@ def _halt_of_a_sweep(patch: _Patch) -> None:
             return free(self, *of)
 
     patch.setattr(sweep.Sweep, "_free", unaware)
-    patch.setattr(revalidation.Revalidation, "_check_state", lambda self: self.lock.check())
+    patch.setattr(revalidation.Revalidation, "_check_halt", lambda _: None)
 
 
 def _plan_identity(patch: _Patch) -> None:
