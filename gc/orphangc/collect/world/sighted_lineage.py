@@ -46,13 +46,29 @@ def seen_lineage(
         known=grouped(known, lambda each: each.job_id),
         named_after=grouped(loose, lambda each: savepoint_prefix(str(each.folder))),
     )
+    fixed = {
+        job.job_id
+        for job in jobs.values()
+        if any(each.is_id_fixed for each in job.facts)
+        or has_run_before(job, edges.known.get(job.job_id, ()))
+    }
+    return LineageMemory(
+        continuations=table(each for job in jobs.values() for each in edges.of(job)),
+        resource_jobs=table(_resource_jobs(seen, aliases, at)),
+        fixed_ids=tuple(sorted(fixed)),
+    )
+
+
+def _resource_jobs(
+    seen: Observation, aliases: Sequence[Alias], at: datetime
+) -> Iterable[ResourceJob]:
     configured = sets_of(
         (job_id, path)
         for cluster in seen.answers.clusters
         for job_id in cluster.jobs
         for path in configured_origins(cluster)
     )
-    ran = (
+    return (
         ResourceJob.like(
             each,
             resource=each.name,
@@ -65,17 +81,6 @@ def seen_lineage(
             seen_at=at,
         )
         for each in sorted({e for facts in seen.after.ha for e in facts.names})
-    )
-    fixed = {
-        job.job_id
-        for job in jobs.values()
-        if any(each.is_id_fixed for each in job.facts)
-        or has_run_before(job, edges.known.get(job.job_id, ()))
-    }
-    return LineageMemory(
-        continuations=table(each for job in jobs.values() for each in edges.of(job)),
-        resource_jobs=table(ran),
-        fixed_ids=tuple(sorted(fixed)),
     )
 
 
