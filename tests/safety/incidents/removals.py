@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from inspect import isfunction, signature
 from pathlib import Path
 
@@ -710,8 +710,12 @@ def _ids_of_operators(patch: _Patch) -> None:
 
 
 def _times_of_ends(patch: _Patch) -> None:
-    """Take what is stored after the end of a job for a thing of the run that ended (R40)."""
-    patch.setattr(lineage_facts, "shifted", lambda at, _: at + timedelta(days=999))
+    """Take what is stored before or after a run that ended for a thing of that run (R40)."""
+    end_of, ever = (
+        lineage_facts._end_of,
+        (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)),
+    )
+    patch.setattr(lineage_facts, "_end_of", lambda *known: (end_of(*known)[0], ever))
 
 
 def _runs_that_are_over(patch: _Patch) -> None:

@@ -23,7 +23,7 @@ from support.rest_server import RestServer, as_json, configured, listing
 from unit.flinkstate.metadata import by_hand as hand
 from unit.flinkstate.metadata.properties_by_hand import NEVER_RETAINED, checkpoint_properties
 
-HOUR = timedelta(hours=1)
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 POLICIES = {
     "one": ("--keep-last", "1"),
     "three": ("--keep-last", "3"),
@@ -701,6 +701,29 @@ def test_r40_an_end_that_a_cluster_shows_for_weeks_orders_nothing_for_a_later_ru
     if end != "control":
         must_be_there(only)
     assert only.exists() is (end != "control")
+
+
+@pytest.mark.answered_by("times_of_ends")
+@pytest.mark.parametrize("late", [-DAY, 2 * MINUTE], ids=["a day later", "late clock"])
+@pytest.mark.parametrize("end", ["shown", "remembered"])
+def test_r40_an_end_orders_nothing_for_what_an_earlier_run_left(jobs, end, late) -> None:
+    """Its id was set on submission; it crashed, and the next run of that id failed in order.
+
+    That one began after chk-7 was stored; the clock of its JobManager may be late.
+    """
+    properties = checkpoint_properties(NEVER_RETAINED)
+    ages = {7: 30 * DAY, 9: 11 * DAY}
+    only, _ = (
+        jobs.new.checkpoint(number, jobs.new.shared(age=age), age=age, properties=properties)
+        for number, age in ages.items()
+    )
+    ended = millis_ago(10 * DAY)
+    jobs.showed(jobs.new, 9, ages[7] + late, status="FAILED", ended_ms=ended)
+    if end == "remembered":
+        jobs.server.routes.update(listing())
+        jobs.extra += ["--ended-job", jobs.new.id]
+    jobs.expire("--keep-last", "1")
+    must_be_there(only)
 
 
 @pytest.mark.answered_by("reports_of_ends", not_for=["reported"])

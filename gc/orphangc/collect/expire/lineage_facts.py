@@ -138,7 +138,7 @@ def _shown_by_flink(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
 
 
 _RUNNING = "RUNNING"
-_End = tuple[frozenset[str], datetime | None]
+_End = tuple[frozenset[str], tuple[datetime, datetime] | None]
 _NO_END: _End = (frozenset(), None)
 _SCATTERED = "not all of its files are in the storage root"
 _OF_ANOTHER = "another storage root, which overlaps with this one, has it in quarantine"
@@ -320,7 +320,7 @@ def _job(job: JobEvidence, cycle: Cycle, *, asks_usage: bool) -> LineageJob:
     known, is_job_over = facts.known(job), job.key in facts.over
     is_end_known = is_job_over and not job.is_id_fixed and job.job_id not in fixed_ids(cycle)
     own = placed(known, job.directories)
-    ended_as, ended_at = _end_of(job, own, cycle.evidence.now) if is_end_known else _NO_END
+    ended_as, between = _end_of(job, own, cycle) if is_end_known else _NO_END
     alive = [each.alive_at for each in known if each.alive_at is not None]
     changed = [] if job.changed_at is None else [job.changed_at]
     oldest = [each.modified_at for each in job.own_checkpoints if each.modified_at is not None]
@@ -348,9 +348,7 @@ def _job(job: JobEvidence, cycle: Cycle, *, asks_usage: bool) -> LineageJob:
         else None,
         recovers_from_its_own=recovers(job),
         ended_as=ended_as,
-        ended_after=None
-        if ended_at is None
-        else shifted(ended_at, -cycle.seen.settings.margins.clock_skew),
+        ended_between=between,
     )
 
 
@@ -407,18 +405,24 @@ def _is_self_sustained(job: JobEvidence, cycle: Cycle) -> bool | None:
     return everything.value
 
 
-def _end_of(job: JobEvidence, known: Iterable[RememberedJob], now: datetime) -> _End:
-    """Return the terminal states that Flink itself reported, and when: now or earlier (R40).
+def _end_of(job: JobEvidence, known: Iterable[RememberedJob], cycle: Cycle) -> _End:
+    """Return the terminal states that Flink itself reported, and of which time's run (R40).
 
+    From the start of the last JobManager to the report, which is of now or earlier; clocks differ.
     An end that only a job in its place shows may be none: its JobManager was lost.
     """
-    if job.is_proven_ended:
-        return frozenset(each.status for each in job.facts), now
     shown = [each for each in known if is_flink_rest(each.by) and each.ended_at is not None]
-    if not all(map(_is_reported, shown)):
+    if job.is_proven_ended:
+        states = frozenset(each.status for each in job.facts)
+        begun, ended = {each.started_at for each in job.facts}, cycle.evidence.now
+    elif shown and all(map(_is_reported, shown)):
+        states = frozenset(state for each in shown for state in each.ended_as)
+        begun = {each.started_at for each in shown if each.started_at is not None}
+        ended = min(each.ended_at for each in shown if each.ended_at is not None)
+    else:
         return _NO_END
-    times = [each.ended_at for each in shown if each.ended_at is not None]
-    return frozenset(s for each in shown for s in each.ended_as), min(times, default=None)
+    skew = cycle.seen.settings.margins.clock_skew
+    return states, (shifted(max(begun), skew), shifted(ended, -skew)) if begun else None
 
 
 def _is_reported(record: RememberedJob) -> bool:

@@ -549,16 +549,14 @@ def is_meant_to_be_deleted(checkpoint: LineageCheckpoint, job: LineageJob) -> bo
     """Return whether Flink's own policy ordered the deletion of a checkpoint (R40).
 
     All terminal states that may have been reported must order it. What was stored before the run
-    that Flink shows, after the report, or at an unknown time, may be of another run.
+    that ended so, after the report, or at an unknown time, may be of another run.
     """
     if checkpoint.is_savepoint or checkpoint.deleted_on is None or not job.ended_as:
         return False
-    stored_at, after = checkpoint.stored_at, job.ended_after
-    if stored_at is None or after is None or stored_at >= after:
+    if checkpoint.stored_at is None or job.ended_between is None:
         return False
-    if job.started_at is not None and stored_at < job.started_at:
-        return False
-    return job.ended_as <= checkpoint.deleted_on
+    begun, ended = job.ended_between
+    return begun < checkpoint.stored_at < ended and job.ended_as <= checkpoint.deleted_on
 
 
 def _meant_to_be_deleted(case: _Case) -> _Said | None:

@@ -35,7 +35,7 @@ class LineageJob:
         recovers_from_its_own: Whether a lost JobManager of it surely goes on from a checkpoint
             of its own, and not from what it was first started from.
         ended_as: Terminal states that Flink itself reported; none if it reported no end.
-        ended_after: Time since which what is stored may be of a later run than the one that ended.
+        ended_between: Times between which what is stored is of the run that ended.
     """
 
     key: str
@@ -57,7 +57,7 @@ class LineageJob:
     is_self_sustained: bool | None = None
     recovers_from_its_own: bool = False
     ended_as: frozenset[str] = frozenset()
-    ended_after: datetime | None = None
+    ended_between: tuple[datetime, datetime] | None = None
 
     @property
     def names(self) -> frozenset[str]:

@@ -35,7 +35,7 @@ def a_job(name: str, *, is_running: bool = False, **changes: Any) -> LineageJob:
         "is_running_throughout": is_running,
         "is_self_sustained": True,
         "recovers_from_its_own": True,
-        "ended_after": NOW,
+        "ended_between": (NOW - 300 * DAY, NOW),
     }
     return LineageJob(**(values | changes))
 
