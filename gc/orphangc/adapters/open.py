@@ -147,7 +147,7 @@ def _check_store(opened: ObjectStorage, store: _ObjectStore) -> None:
             raise StorageUnreachableError(
                 f"{opened.location.top} may be at {server}, where storage_options lead for {other},"
                 f" or at {opened.server}, as without them: let the environment name the same store,"
-                " or give this bucket a storage root with storage_options"
+                " or give this bucket a storage root, with storage_options or without"
             )
 
 

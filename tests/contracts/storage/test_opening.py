@@ -82,6 +82,40 @@ def test_the_regions_of_aws_are_one_server(monkeypatch):
     assert servers == {".amazonaws.com"}
 
 
+IN_AWS = {
+    ".amazonaws.com": (
+        *("s3.amazonaws.com", "s3-eu-west-1.amazonaws.com", "S3.eu-west-1.amazonaws.com:443"),
+        *("s3.dualstack.eu-west-1.amazonaws.com", "s3-fips.us-east-1.amazonaws.com"),
+        *("s3-fips.dualstack.ca-central-1.amazonaws.com", "s3-accelerate.amazonaws.com"),
+        *("bucket.vpce-1a-2b.s3.us-east-1.vpce.amazonaws.com", "b.s3.us-east-2.amazonaws.com"),
+    ),
+    ".amazonaws.com.cn": ("s3.cn-north-1.amazonaws.com.cn", "s3.cn-northwest-1.amazonaws.com.cn"),
+    ".us-gov.amazonaws.com": ("s3.us-gov-west-1.amazonaws.com", "s3-us-gov-east-1.amazonaws.com"),
+}
+
+
+@pytest.mark.parametrize("store", IN_AWS)
+def test_each_partition_of_aws_is_one_server(monkeypatch, store):
+    """Dual stack, FIPS and private hosts among them; the same bucket may be in each partition."""
+    for host in IN_AWS[store]:
+        use(monkeypatch, f"https://{host}", "AK", "SK")
+        assert open_storage("s3://b/cp").server == store
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "internal-minio-1.eu-west-1.elb.amazonaws.com",
+        "s3-minio-1.elb.eu-west-1.amazonaws.com",
+        "ec2-1-2-3-4.eu-west-1.compute.amazonaws.com:9000",
+        "ec2-1-2-3-4.compute-1.amazonaws.com",
+    ],
+)
+def test_a_store_behind_a_balancer_of_aws_is_not_aws(monkeypatch, host):
+    use(monkeypatch, f"http://{host}", "AK", "SK")
+    assert open_storage("s3://b/cp").server == host
+
+
 @pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}", "{}/", "{}//"])
 def test_a_path_needs_no_scheme(tmp_path, form):
     """Nor does it mind one, or slashes at the end."""

@@ -31,6 +31,7 @@ from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.object_store.answer_clock import DatedAnswer
 from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.storage_options import storage_options
+from orphangc.core.discovery.texts.flink_options import host_of, server_at
 from orphangc.core.times.instants import from_http, from_iso, from_microseconds, known_microseconds
 from orphangc.errors import SettingsError
 
@@ -85,7 +86,6 @@ _CONFIG = {
 }
 _CACHES = {"use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache"}
 """Options of fsspec's that other programs may have configured; a collector caches nothing."""
-_AWS = (".amazonaws.com", ".amazonaws.com.cn")
 
 Answer = dict[str, Any]
 _HINTS = {
@@ -240,8 +240,7 @@ def server_of(location: Location) -> str:
 
 
 def _server(opened: S3FileSystem) -> str:
-    host: str = urlsplit(opened.s3.meta.endpoint_url).netloc.lower()
-    return next((each for each in _AWS if host.endswith(each)), host)
+    return server_at(host_of(opened.s3.meta.endpoint_url))
 
 
 class S3Client:

@@ -109,6 +109,11 @@ _LIKE_A_PLACE = re.compile(
 _ENTROPY = "_entropy_"
 _TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s\0\ud800-\udfff]|(@|__)[\w.\-]+\1|{_ENTROPY}")
 """Characters at which a tool replaces a part of a path, or a release ends it, or no name has."""
+_AWS = re.compile(
+    r"(?:.+\.)?s3[a-z0-9-]*(?:\.dualstack)?(?:\.[a-z]{2}(?:-[a-z]+)+-\d+)?(?:\.vpce)?"
+    r"\.(?P<domain>amazonaws\.com(?:\.cn)?)(?::443|:80)?"
+)
+"""Source: AWS General Reference, "Amazon S3 endpoints and quotas"; "AWS PrivateLink for S3"."""
 _ENDPOINT = re.compile(
     r"(?:flink\.hadoop\.)?(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
 )
@@ -158,8 +163,8 @@ class Reading:
     Attributes:
         is_local_here: Whether a local path is one of this machine: true of its own files, and not
             of a pod's.
-        server_of: Returns where this process reaches a bucket in S3: host and port, "" if that is
-            not known, and what ends the names of AWS's hosts, of all of which it is one bucket.
+        server_of: Returns where this process reaches a bucket in S3, as ``server_at``, "" if that
+            is not known.
         endpoints: Hosts that are stated to be the same.
     """
 
@@ -358,7 +363,8 @@ def _problem(value: str, place: Location, reading: Reading) -> str | None:
 def _other_store(place: Location, reading: Reading) -> str | None:
     stated = [each for each in _endpoints(place, reading) if host_of(each) not in reading.endpoints]
     server = reading.server_of(place) if stated else ""
-    endpoint = next((each for each in stated if not _is_at(server, host_of(each))), None)
+    others = (each for each in stated if not server or server_at(host_of(each)) != server)
+    endpoint = next(others, None)
     if endpoint is None:
         return None
     return (
@@ -385,10 +391,14 @@ def _endpoints(place: Location, reading: Reading) -> Iterator[str]:
             yield from values
 
 
-def _is_at(server: str, host: str) -> bool:
-    """Return whether an endpoint's host is the server, or one of a store that has many."""
-    is_one = server[:1] == "." and host.partition(":")[0].endswith(server)
-    return bool(host) and (server == host or is_one)
+def server_at(host: str) -> str:
+    """Return what all hosts of S3 in a partition of AWS have in common, or any other host itself.
+
+    A bucket has one name at all of them. Machines and load balancers have AWS's names, too.
+    """
+    if (found := _AWS.fullmatch(host)) is None:
+        return host
+    return f".us-gov.{found['domain']}" if "us-gov-" in host else f".{found['domain']}"
 
 
 def host_of(endpoint: str) -> str:
