@@ -371,9 +371,12 @@ def test_an_answer_that_a_proxy_keeps_is_no_second_one(undeclared, is_kept, guar
     assert plan.refusal(job) == guard
 
 
-def test_a_job_that_waits_for_resources_may_need_any_file(undeclared) -> None:
+@pytest.mark.parametrize("has_leftover", [False, True])
+def test_a_job_that_waits_for_resources_may_need_any_file(undeclared, has_leftover) -> None:
     """Flink shows no origin of it yet; it claimed a checkpoint, and stores elsewhere."""
     waiting = undeclared.bed.job(2)
+    if has_leftover:
+        waiting.checkpoint(3)
     routes = flink(waiting, completed=None, status="CREATED", **STARTING) | configured({})
     details = json.loads(routes[f"/jobs/{waiting.id}"][1])
     details["timestamps"]["CREATED"] = 0

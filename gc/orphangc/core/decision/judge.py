@@ -180,18 +180,18 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
 
     They may come and go between any two scans, or be in a place that was not searched. REST names
     only the origin of a running job, which proves nothing if it was not read, and none before the
-    job has its execution graph; an exporter that answers reports everything. A leftover of an
-    earlier run proves nothing of the present one.
+    job has its execution graph, when all that is here may be of an earlier run; an exporter that
+    answers reports everything. A leftover of an earlier run proves nothing of the present one.
     """
     if _is_answered(job, cycle):
         return False
-    if job.own_checkpoints:
-        return job.is_origin_unread and not is_present_run_read(job)
     if any(
         each.incarnation is None and not each.is_globally_terminal
         for each in job.after or job.before
     ):
         return True
+    if job.own_checkpoints:
+        return job.is_origin_unread and not is_present_run_read(job)
     if _is_seen_running(job):
         return job.is_origin_unread
     seen = job.ids_at_start | job.ids_before | job.ids_after
