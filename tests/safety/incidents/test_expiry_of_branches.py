@@ -619,29 +619,36 @@ def test_r43_ha_metadata_that_an_earlier_run_left_recovers_no_job(jobs, kubernet
     assert gone == ({"chk-100"} if ha == "is on" else set())
 
 
-@pytest.mark.answered_by("runs_of_one_folder")
-@pytest.mark.parametrize("end", ["continued", "reported"])
-def test_r41_a_folder_that_bears_no_job_id_has_the_newest_state_of_an_earlier_run(
-    jobs, end
-) -> None:
-    """Each run writes into it (``create-subdir: false``), and the second one began from nothing.
+def two_runs_in_one_folder(jobs, **flags) -> Path:
+    """Return the newest of the first run; the second one, of the same id, began from nothing.
 
-    That one was continued, or Flink said FAILED, which is no order for what the first one left.
+    Each run writes into the folder, which bears no job id (``create-subdir: false``).
     """
     jobs.old = Job(jobs.old.id, jobs.bed.root / "orders")
     jobs.extra += ["--owner", jobs.old.id]
-    flags = {"continued": {}, "reported": {"flags": NEVER_RETAINED}}[end]
     for number, age in ((40, 80 * DAY), (50, 60 * DAY)):
         file = jobs.old.shared(f"{number:08x}-0000-4000-8000-{number:012x}", age=age)
         jobs.old.checkpoint(number, file, age=age, properties=checkpoint_properties(**flags))
-    newest = jobs.old.folder / "chk-40" / "_metadata"
-    if end == "continued":
-        jobs.checkpoint(jobs.new, 51, HOUR)
-        jobs.runs(51, 39 * DAY, jobs.from_old(50))
-    else:
-        began = millis_ago(70 * DAY)
-        routes = flink(jobs.old, completed=50, status="FAILED", started_ms=began)
-        jobs.server.routes.update(routes)
+    return jobs.old.folder / "chk-40" / "_metadata"
+
+
+@pytest.mark.answered_by("runs_of_one_folder")
+def test_r41_a_folder_that_bears_no_job_id_has_the_newest_state_of_an_earlier_run(jobs) -> None:
+    """A job that continued the second run did not continue the first one."""
+    newest = two_runs_in_one_folder(jobs)
+    jobs.checkpoint(jobs.new, 51, HOUR)
+    jobs.runs(51, 39 * DAY, jobs.from_old(50))
+    jobs.expire("--keep-last", "1")
+    must_be_there(newest)
+
+
+@pytest.mark.answered_by("runs_of_one_folder + times_of_ends")
+def test_r41_the_end_of_a_run_orders_nothing_for_what_another_left_in_its_folder(jobs) -> None:
+    """Flink said FAILED of the second run."""
+    newest = two_runs_in_one_folder(jobs, flags=NEVER_RETAINED)
+    began = millis_ago(70 * DAY)
+    routes = flink(jobs.old, completed=50, status="FAILED", started_ms=began)
+    jobs.server.routes.update(routes)
     jobs.expire("--keep-last", "1")
     must_be_there(newest)
 
