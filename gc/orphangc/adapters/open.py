@@ -129,10 +129,11 @@ def open_state_files(where: str | Location, *, is_probed: bool = True) -> StateF
 
 def server_of(location: Location) -> str:
     """Return where this process reaches a bucket in S3, as ``Storage.server``; "" if nowhere."""
-    from orphangc.adapters.s3.requests import s3_client
+    with suppress(SettingsError), _needing_package(location):
+        from orphangc.adapters.s3.requests import s3_client
 
-    with suppress(SettingsError, *s3_client.CALL_ERRORS):
-        return s3_client.server_of(location)
+        with suppress(*s3_client.CALL_ERRORS):
+            return s3_client.server_of(location)
     return ""
 
 

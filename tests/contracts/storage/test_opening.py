@@ -11,8 +11,9 @@ import pytest
 from contracts.conftest import use
 from contracts.places import S3Place, listed
 from contracts.servers import radosgw
+from flinkstate.places.locations import canonical
 from orphangc.adapters.files.local_storage import LocalStorage
-from orphangc.adapters.open import BUCKETS, open_state_files, open_storage
+from orphangc.adapters.open import BUCKETS, open_state_files, open_storage, server_of
 from orphangc.adapters.s3.s3_bucket import S3Bucket
 from orphangc.app.commands.operate import policy
 from orphangc.errors import ExitCode, SettingsError, StorageUnreachableError
@@ -200,3 +201,4 @@ def test_without_its_client_a_bucket_cannot_be_opened(monkeypatch):
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(SettingsError, match=r"s3:// needs the package s3fs"):
         open_storage("s3://bucket/x")
+    assert server_of(canonical("s3://bucket/x")) == ""
