@@ -9,10 +9,12 @@ from botocore.exceptions import ReadTimeoutError
 
 from cli.helpers import contents, outcomes, run
 from cli.stories_on_s3 import S3Story
+from orphangc.adapters.object_store.object_state_files import ObjectStateFiles
 from orphangc.adapters.s3.bucket_requests import DeleteRequests
 from orphangc.adapters.s3.requests.s3_client import Answer
 from orphangc.app.runner import sweep_plan
 from orphangc.collect.runs.journal import Journal
+from orphangc.errors import StorageUnreachableError
 from support.processes import finished
 
 
@@ -119,6 +121,24 @@ def test_what_a_run_deleted_before_it_died_comes_back_though_another_plan_was_sw
     ran = run("undelete", plan.path)
     assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
     assert on_s3.contents() == before
+
+
+def test_what_the_outcome_has_comes_back_without_the_state_location(
+    on_s3: S3Story, monkeypatch
+) -> None:
+    """That has only the journals of runs that died."""
+    before = on_s3.contents()
+    on_s3.sweep(on_s3.plan(), "--delete")
+    plan = on_s3.plan()
+    assert on_s3.sweep(plan, "--delete").code == 0
+
+    def unreachable(*_):
+        raise StorageUnreachableError("the state location does not answer")
+
+    monkeypatch.setattr(ObjectStateFiles, "names", unreachable)
+    ran = run("undelete", plan.path)
+    assert (ran.code, on_s3.contents()) == (3, before)
+    assert "that died is not known" in ran.json["failed"][0]["error"]
 
 
 @pytest.mark.parametrize("is_repeated", [False, True])

@@ -26,7 +26,7 @@ from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.restore_deleted import undelete
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.types import Action, ObjectKey, Outcome
-from orphangc.errors import OrphanGcError, RefusedError, SettingsError
+from orphangc.errors import OrphanGcError, RefusedError, SettingsError, StorageUnreachableError
 from orphangc.ports import DeletionStatus
 
 if TYPE_CHECKING:
@@ -62,12 +62,18 @@ def undelete_run(
         return undo_expiry(plan, {str(_place(each)) for each in checkpoints})
     if plan.expiry is not None:
         return undo_expiry(plan)
-    if not state_of(plan.settings).unrecorded_runs(plan.plan_id):
+    counts: Counter[str] = Counter()
+    failed: list[dict[str, str | None]] = []
+    died: list[str] = []
+    try:
+        died = state_of(plan.settings).unrecorded_runs(plan.plan_id)
+    except StorageUnreachableError as err:  # what an outcome has comes back all the same
+        failed.append({"key": "", "error": f"what a run deleted that died is not known: {err}"})
+        counts[DeletionStatus.FAILED] += 1
+    if not died:
         read_outcome(path)
     storage = open_storage(plan.root)
-    counts: Counter[str] = Counter()
-    failed = []
-    rows, words = partial(_deleted, path, plan), _IS_DRY if is_dry else _IS_BACK
+    rows, words = partial(_deleted, path, plan, died), _IS_DRY if is_dry else _IS_BACK
     for each in undelete(storage, rows, is_dry=is_dry):
         word = words.get(each.status)
         counts[word or each.status] += 1
@@ -76,12 +82,11 @@ def undelete_run(
     return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
 
 
-def _deleted(path: Path, plan: Plan) -> Iterator[pa.RecordBatch]:
+def _deleted(path: Path, plan: Plan, died: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield what sweeps of a plan deleted, those that died by their journals."""
     yield from outcome_rows(path)
-    state = state_of(plan.settings)
-    for run_id in state.unrecorded_runs(plan.plan_id):
-        for made in markers_of(state, run_id):
+    for run_id in died:
+        for made in markers_of(state_of(plan.settings), run_id):
             count = made.num_rows
             columns = {name: made[name] for name in MARKER_SCHEMA.names}
             said = {"action": Action.DELETE, "outcome": Outcome.DONE}
