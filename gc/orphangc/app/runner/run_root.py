@@ -401,11 +401,12 @@ def keep_records(roots: Iterable[ScheduledRoot], text: str) -> list[RunRecord]:
     """Write records for runs that left none, or were killed; ``OrphanGcError`` if that fails."""
     known = {each.root: each for each in roots}
     records = [RunRecord.model_validate(each) for each in json.loads(text)]
-    return [
-        kept_record(state, each.model_copy(update={"run_id": later_run_id(state, each.run_id)}))
-        for each in records
-        for state in (state_of(known[each.root]),)
-    ]
+    return [_kept_later(state_of(known[each.root]), each) for each in records]
+
+
+def _kept_later(state: RootState, record: RunRecord) -> RunRecord:
+    run_id = later_run_id(state, record.run_id)
+    return kept_record(state, record.model_copy(update={"run_id": run_id}))
 
 
 def record_tables(records: Sequence[RunRecord]) -> list[RenderableType]:

@@ -23,8 +23,9 @@ from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_d
 from orphangc.core.discovery.one_spelling import spelled_once, spellings
 from orphangc.core.discovery.remembered_facts import Succession, successions, united
 from orphangc.core.discovery.sources.read_resources import FileText, NamespaceDocuments
-from orphangc.core.discovery.texts.flink_options import Reading, host_of
+from orphangc.core.discovery.texts.flink_options import Reading
 from orphangc.core.model.settings import without_credentials
+from orphangc.core.world.store_servers import host_of
 from orphangc.errors import OrphanGcError, RegistryUnavailableError, SettingsError
 from orphangc.ports import StateFiles
 

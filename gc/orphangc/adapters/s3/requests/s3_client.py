@@ -31,8 +31,8 @@ from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.object_store.answer_clock import DatedAnswer
 from orphangc.adapters.object_store.bucket import RequestError
 from orphangc.adapters.storage_options import storage_options
-from orphangc.core.discovery.texts.flink_options import host_of, server_at
 from orphangc.core.times.instants import from_http, from_iso, from_microseconds, known_microseconds
+from orphangc.core.world.store_servers import host_of, server_at
 from orphangc.errors import SettingsError
 
 CALL_ERRORS: tuple[type[Exception], ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,16 +64,17 @@ def undelete_run(
         return undo_expiry(plan)
     counts: Counter[str] = Counter()
     failed: list[dict[str, str | None]] = []
-    died: list[str] = []
+    journals: list[Callable[[], Iterator[pa.RecordBatch]]] = []
     try:
-        died = state_of(plan.settings).unrecorded_runs(plan.plan_id)
+        state = state_of(plan.settings)
+        journals += (partial(markers_of, state, e) for e in state.unrecorded_runs(plan.plan_id))
     except StorageUnreachableError as err:  # what an outcome has comes back all the same
         failed.append({"key": "", "error": f"what a run deleted that died is not known: {err}"})
         counts[DeletionStatus.FAILED] += 1
-    if not died:
+    if not journals:
         read_outcome(path)
     storage = open_storage(plan.root)
-    rows, words = partial(_deleted, path, plan, died), _IS_DRY if is_dry else _IS_BACK
+    rows, words = partial(_deleted, path, journals), _IS_DRY if is_dry else _IS_BACK
     for each in undelete(storage, rows, is_dry=is_dry):
         word = words.get(each.status)
         counts[word or each.status] += 1
@@ -82,11 +83,13 @@ def undelete_run(
     return {"plan_id": plan.plan_id, "root": plan.root, "counts": counts, "failed": failed}
 
 
-def _deleted(path: Path, plan: Plan, died: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _deleted(
+    path: Path, journals: Iterable[Callable[[], Iterator[pa.RecordBatch]]]
+) -> Iterator[pa.RecordBatch]:
     """Yield what sweeps of a plan deleted, those that died by their journals."""
     yield from outcome_rows(path)
-    for run_id in died:
-        for made in markers_of(state_of(plan.settings), run_id):
+    for read in journals:
+        for made in read():
             count = made.num_rows
             columns = {name: made[name] for name in MARKER_SCHEMA.names}
             said = {"action": Action.DELETE, "outcome": Outcome.DONE}

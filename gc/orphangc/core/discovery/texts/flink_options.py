@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from flinkstate.places.locations import UNREADABLE, Alias, Location, StoreKind, named_place
 from flinkstate.text.redaction import redacted
@@ -38,6 +37,7 @@ from orphangc.core.discovery.discovered_facts import (
     UnclearFact,
     digest_of,
 )
+from orphangc.core.world.store_servers import host_of, server_at
 
 _Scalar = str | int | float | bool | None
 Options = Mapping[str, tuple[str, ...]]
@@ -109,11 +109,6 @@ _LIKE_A_PLACE = re.compile(
 _ENTROPY = "_entropy_"
 _TEMPLATE = re.compile(rf"[${{}}<>*%#;,|\[\]\s\0\ud800-\udfff]|(@|__)[\w.\-]+\1|{_ENTROPY}")
 """Characters at which a tool replaces a part of a path, or a release ends it, or no name has."""
-_AWS = re.compile(
-    r"(?:.+\.)?s3[a-z0-9-]*(?:\.dualstack)?(?:\.[a-z]{2}(?:-[a-z]+)+-\d+)?(?:\.vpce)?"
-    r"\.(?P<domain>amazonaws\.com(?:\.cn)?)(?::443|:80)?"
-)
-"""Source: AWS General Reference, "Amazon S3 endpoints and quotas"; "AWS PrivateLink for S3"."""
 _ENDPOINT = re.compile(
     r"(?:flink\.hadoop\.)?(?:s3|s3a|s3p|fs\.s3|fs\.s3a|presto\.s3)\.(?:bucket\.(?P<bucket>.+)\.)?endpoint"
 )
@@ -389,24 +384,3 @@ def _endpoints(place: Location, reading: Reading) -> Iterator[str]:
         match = _ENDPOINT.fullmatch(name)
         if match and match["bucket"] in {None, place.authority}:
             yield from values
-
-
-def server_at(host: str) -> str:
-    """Return what all hosts of S3 in a partition of AWS have in common, or any other host itself.
-
-    A bucket has one name at all of them. Machines and load balancers have AWS's names, too.
-    """
-    if (found := _AWS.fullmatch(host)) is None:
-        return host
-    return f".us-gov.{found['domain']}" if "us-gov-" in host else f".{found['domain']}"
-
-
-def host_of(endpoint: str) -> str:
-    """Return host and port of an endpoint, which may be spelled with or without a scheme.
-
-    Return "" for what is no address.
-    """
-    try:
-        return urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").netloc.lower()
-    except ValueError:
-        return ""
