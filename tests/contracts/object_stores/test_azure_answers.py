@@ -113,6 +113,9 @@ DAMAGED = {
     "nothing": "",
     "not encoded": page(blob("cp/a").replace("<Name>", '<Name Encoded="true">%ff')),
     "itself": page("a", marker="again"),
+    "too large": page(blob("cp/a", size="9" * 30)),
+    "a name in two": page(blob("cp/a<x/>b")),
+    "a marker in two": page("a", marker="<x>m</x>"),
 }
 
 

@@ -42,6 +42,15 @@ DAMAGED = {
     },
     "items of no form": json.dumps({**WHOLE, "items": ["a"]}),
     "itself": json.dumps({**WHOLE, "nextPageToken": "again"}),
+    "items twice": json.dumps(WHOLE)[:-1] + ', "items": []}',
+    "token twice": '{"nextPageToken": "1", "nextPageToken": "", ' + json.dumps(WHOLE)[1:],
+    "no list": json.dumps({**WHOLE, "items": {}}),
+    "no folders": json.dumps({**WHOLE, "prefixes": None}),
+    "no token": json.dumps({**WHOLE, "nextPageToken": []}),
+    "no text": json.dumps(WHOLE).replace('"cp/a"', "5"),
+    "no unicode": json.dumps(WHOLE).replace("cp/a", "cp/\\ud800"),
+    "too large": json.dumps(WHOLE).replace('"7"', "9" * 30),
+    "nested": "[" * 100_000,
 }
 
 
@@ -55,6 +64,19 @@ def test_a_damaged_page_is_an_error_and_never_a_shorter_listing(server, place, d
         list(storage.objects())
     with pytest.raises(StorageUnreachableError):
         storage.folder()
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [{"items": [{**WHOLE["items"][0], "name": "cp/a/b/_metadata"}]}, {"prefixes": ["cp/a"]}],
+    ids=["no delimiter", "no slash"],
+)
+def test_a_level_that_shows_another_one_is_an_error(server, place, shown) -> None:
+    """What is in a folder that was not shown is not searched."""
+    answer = Answer(json.dumps({**WHOLE, **shown}))
+    server.fault = lambda request: answer if is_listing(request) else None
+    with pytest.raises(StorageUnreachableError):
+        place.open().folder()
 
 
 def test_an_answer_that_breaks_off_is_requested_again(server, place) -> None:

@@ -61,18 +61,43 @@ def read_by(uri: str, *, is_fast: bool) -> list[dict]:
                "</ListBucketResult>"),
         Answer("<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>x</Key>"
                "</Contents></ListBucketResult>"),
+        Answer("<html><IsTruncated>false</IsTruncated></html>"),
+        Answer(f"<Proxied>{page(['c']).body}</Proxied>"),
+        Answer("<ListVersionsResult><IsTruncated>false</IsTruncated><Version><Key>c</Key>"
+               "</Version></ListVersionsResult>"),
+        *(Answer(page(["c"]).body.replace(">7<", f">{size}<")) for size in ("", "7.5", "9" * 30)),
+        page(["c"], extra="<KeyCount>one</KeyCount>"),
+        page(["c"], extra="<KeyCount>1</KeyCount><KeyCount>2</KeyCount>"),
     ],
     ids=["no-token", "same-token", "no-flag", "html", "empty", "cut-off", "denied", "slow-down",
-         "no-bucket", "odd-flag", "two-flags", "other-flags", "two-tokens", "odd-time", "no-facts"],
+         "no-bucket", "odd-flag", "two-flags", "other-flags", "two-tokens", "odd-time", "no-facts",
+         "another-top", "wrapped", "versions", "no-size", "half-size", "huge-size", "odd-count",
+         "two-counts"],
 )  # fmt: skip
 def test_a_bad_second_page_is_an_error(stub, second):
-    """The first thousand keys are not the listing."""
+    """The first thousand keys are not the listing, nor is a bad page that comes first."""
     stub.answer = lambda request: (
         second if "continuation-token" in request.query
         else page(["a", "b"], truncated="true", token="t1")
     )  # fmt: skip
     with pytest.raises(StorageUnreachableError):
         rows(opened())
+    stub.answer = lambda _: second
+    with pytest.raises(StorageUnreachableError):
+        rows(opened())
+
+
+@pytest.mark.parametrize(
+    ("keys", "prefix"),
+    [(["cp/a/b/_metadata"], ""), ([], "cp/a"), ([], "cp/a/b/"), ([], "cp/"), ([], "cp/%FF/")],
+    ids=["no-delimiter", "no-slash", "two-levels", "itself", "no-utf-8"],
+)
+def test_a_level_that_shows_another_one_is_an_error(stub, keys, prefix):
+    """What is in a folder that no request can name, or that was not shown, is not searched."""
+    folder = f"<CommonPrefixes><Prefix>{prefix}</Prefix></CommonPrefixes>" if prefix else ""
+    stub.answer = lambda _: page(keys, extra=f"{folder}<EncodingType>url</EncodingType>")
+    with pytest.raises(StorageUnreachableError):
+        open_storage(f"s3://{BUCKET}/cp").folder()
 
 
 def test_a_page_that_names_another_one_is_not_the_last(stub):
@@ -334,6 +359,28 @@ def test_buckets_are_listed_to_their_end(stub):
 
     stub.answer = answer
     assert opened().buckets() == ("s3://one", "s3://two")
+
+
+@pytest.mark.parametrize(
+    "body", ["<html>please log in</html>", "<B><Buckets><Bucket/></Buckets></B>"]
+)
+def test_an_answer_that_names_no_buckets_is_no_list_of_them(stub, body):
+    """A proxy's page would hide every other bucket."""
+    stub.answer = lambda _: Answer(body)
+    with pytest.raises(StorageUnreachableError):
+        opened().buckets()
+
+
+@pytest.mark.parametrize("row", ["Version", "Upload", "DeleteMarker"])
+@pytest.mark.parametrize("inside", ["", "<Key>a</Key><Key>b</Key>"])
+def test_what_no_listing_shows_has_a_form_too(stub, row, inside):
+    """A row that lacks its key, or has two, is damage that is said, and no crash."""
+    stub.versioning = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
+    stub.answer = lambda _: Answer(
+        f"<Result><IsTruncated>false</IsTruncated><{row}>{inside}</{row}></Result>"
+    )
+    with pytest.raises(StorageUnreachableError):
+        [*opened().versions(), *opened().uploads()]
 
 
 def test_buckets_without_an_end_are_no_answer(stub):

@@ -141,6 +141,17 @@ def test_of_a_key_that_the_answer_does_not_mention_nothing_is_known(stub, opened
     assert statuses(opened.delete(judged("a", "b"))) == [DELETED, UNKNOWN]
 
 
+@pytest.mark.parametrize(
+    "row",
+    ["<Deleted><Key>a</Key><Key>b</Key></Deleted>", "<Error><Key>a</Key><Code/><Code/></Error>"],
+)
+def test_of_an_answer_that_says_something_twice_nothing_is_known(stub, opened, row):
+    """The request was carried out, or not; the sweep goes on and says so."""
+    for _ in range(2):  # through botocore, and without it
+        deletions(stub, Answer(f"<DeleteResult>{row}</DeleteResult>"))
+        assert statuses(opened.delete(judged("a"))) == [UNKNOWN]
+
+
 def test_a_key_that_is_both_deleted_and_refused_failed(stub, opened):
     """The worse news counts."""
     deletions(stub, outcome("a", a="AccessDenied"))

@@ -46,7 +46,7 @@ def read_page(body: bytes, *, is_hidden: bool = False) -> BlobRows:
     """
     try:
         top = ET.fromstring(body)  # noqa: S314 - see above
-        rows = BlobRows(token=_only_child(top, "NextMarker").text or "")
+        rows = BlobRows(token=_text(_only_child(top, "NextMarker")))
         for each in _only_child(top, "Blobs"):
             if each.tag == "BlobPrefix":
                 rows.folders.append(_name(each))
@@ -88,8 +88,15 @@ def _no_size() -> int:
 def _name(element: ET.Element) -> str:
     """Return the name of a blob or prefix; XML cannot hold every character."""
     found = _only_child(element, "Name")
-    text = found.text or ""
+    text = _text(found)
     return unquote(text, errors="strict") if found.get("Encoded") == "true" else text
+
+
+def _text(element: ET.Element) -> str:
+    """Return the text of an element; a ``ValueError`` if another one cuts it off."""
+    if len(element):
+        raise ValueError(f"{element.tag} is no text")
+    return element.text or ""
 
 
 def _only_child(element: ET.Element, tag: str) -> ET.Element:

@@ -20,6 +20,7 @@ from orphangc.adapters.object_store.bucket import (
     all_answers,
     if_present,
     reported,
+    understood,
 )
 from orphangc.adapters.object_store.object_storage import ObjectStorage
 from orphangc.core.documents.bucket_settings import GOOGLE_FIELDS, BucketSettings, google_settings
@@ -66,12 +67,9 @@ class GcsBucket(ObjectStorage):
             maxResults=str(asked.most or self.page_size),
             fields=_PAGE_FIELDS,
         )
-        try:
-            columns = _columns(found.get("items", ()))
-            folders, following = found.get("prefixes", ()), found.get("nextPageToken", "")
-        except (KeyError, TypeError, ValueError) as err:
-            raise RequestError(f"a page of the listing is damaged: {err!r}") from err
-        return self.page_of(asked.prefix, columns, folders, following)
+        with understood():
+            columns = _columns(_rows(found))
+            return self.page_of(asked.prefix, columns, _rows(found, "prefixes"), _token(found))
 
     def _page(self, **wanted: str) -> dict[str, Any]:
         asked_at = host_now()
@@ -94,7 +92,7 @@ class GcsBucket(ObjectStorage):
         fields = "kind,items(name,size,timeCreated,timeDeleted,softDeleteTime),nextPageToken"
         asked = {which: "true", "prefix": self.root, "pageToken": token, "fields": fields}
         found = self._page(**asked)
-        try:
+        with understood():
             rows = [
                 {
                     "kind": HiddenKind.NONCURRENT,
@@ -102,29 +100,23 @@ class GcsBucket(ObjectStorage):
                     "size": int(each["size"]),
                     "at": from_iso(each.get("timeCreated") or ""),
                 }
-                for each in found.get("items", ())
+                for each in _rows(found)
                 if "timeDeleted" in each or "softDeleteTime" in each
             ]
-        except (KeyError, TypeError, ValueError) as err:
-            raise RequestError(f"a page of versions is damaged: {err!r}") from err
-        return pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA), found.get(
-            "nextPageToken", ""
-        )
+            return pa.RecordBatch.from_pylist(rows, schema=HIDDEN_SCHEMA), _token(found)
 
     def head(self, name: str) -> StoredObject | None:
         """Return the facts of an object; see ``Bucket``."""
         found = self._facts(name, {"fields": _FACTS})
         if found is None:
             return None
-        try:
+        with understood():
             return StoredObject(
                 key=self.relative(name),
                 size=int(found["size"]),
                 modified_at=from_iso(found["timeCreated"]),
                 etag=found["generation"],
             )
-        except (KeyError, TypeError, ValueError) as err:
-            raise RequestError(f"the facts of {name!r} are damaged: {err!r}") from err
 
     def account_buckets(self) -> tuple[str, ...]:
         """Return the buckets of the project; see ``Bucket``."""
@@ -264,11 +256,34 @@ def _of(name: str) -> str:
 
 def _document(body: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(body)
-    except ValueError as err:
+        found = json.loads(body, object_pairs_hook=_once_each)
+    except (ValueError, RecursionError) as err:
         raise RequestError(f"an answer is damaged: {err}") from err
     if not isinstance(found, dict):
         raise RequestError("an answer is damaged: it is no object")
+    return found
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; of two equal names a parser would keep the last, which may be less."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice")
+    return found
+
+
+def _rows(page: Mapping[str, Any], name: str = "items") -> list[Any]:
+    """Return what a page lists under a name; anything but a list would be shorter than one."""
+    found = page.get(name, [])
+    if not isinstance(found, list):
+        raise TypeError(f"{name} is no list")
+    return found
+
+
+def _token(page: Mapping[str, Any]) -> str:
+    found = page.get("nextPageToken", "")
+    if not isinstance(found, str):
+        raise TypeError("nextPageToken is no text")
     return found
 
 

@@ -299,21 +299,22 @@ class Bucket(Storage):
 
         A name that does not start with ``prefix`` is a ``RequestError``: it answers another one.
         """
-        names, sizes, times, etags = columns
-        folders = tuple(folders)
-        for name in (*names, *folders):
-            if not name.startswith(prefix):
-                raise RequestError(f"asked for {prefix!r}, got {name!r}")
-        cut = len(self.root)
-        types = LISTING_SCHEMA.types
-        arrays = [
-            pa.array([name[cut:] for name in names], types[0]),
-            pa.array(sizes, types[1]),
-            times,
-            pa.array(etags, types[3]),
-        ]
-        rows = pa.RecordBatch.from_arrays(arrays, schema=LISTING_SCHEMA)
-        return BucketPage(rows, folders, token, rows["key"].cast(pa.binary()))
+        with understood():
+            names, sizes, times, etags = columns
+            folders = tuple(folders)
+            for name in (*names, *folders):
+                if not name.startswith(prefix):
+                    raise RequestError(f"asked for {prefix!r}, got {name!r}")
+            cut = len(self.root)
+            types = LISTING_SCHEMA.types
+            arrays = [
+                pa.array([name[cut:] for name in names], types[0]),
+                pa.array(sizes, types[1]),
+                times,
+                pa.array(etags, types[3]),
+            ]
+            rows = pa.RecordBatch.from_arrays(arrays, schema=LISTING_SCHEMA)
+            return BucketPage(rows, folders, token, rows["key"].cast(pa.binary()))
 
     def explained(self, action: str, err: Exception) -> StorageUnreachableError:
         """Return the error to raise ``from err``."""
@@ -327,6 +328,15 @@ class Bucket(Storage):
             yield
         except RequestError as err:
             raise self.explained(action, err) from err
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Raise ``RequestError`` for an answer of another form: what reads it assumes the usual one."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as err:
+        raise RequestError(f"an answer is damaged: {err!r}") from err
 
 
 def if_present(ask: Callable[[], _R]) -> _R | None:
@@ -392,7 +402,8 @@ def reported(bucket: Bucket, what: str, *listings: Iterable[_R]) -> Iterator[_R]
     refused: list[RequestError] = []
     for listing in listings:
         try:
-            yield from listing
+            with understood():
+                yield from listing
         except RequestError as err:
             if not (err.is_forbidden or err.status in bucket.hidden_unsupported):
                 raise bucket.explained(f"list {what}", err) from err

@@ -81,20 +81,27 @@ class ObjectStorage(Bucket):
         return range_rows(self, within) if self.is_ordered else super().pages(within)
 
     def folder(self, prefix: str = "") -> Folder:
-        """Return one level; the folder's own marker is left out."""
+        """Return one level; the folder's own marker is left out.
+
+        Raises:
+            StorageUnreachableError: As ``Storage.folder``; also if the store shows other levels,
+                as one does that knows no delimiter.
+        """
         start = self._prefix(prefix)
         own = self.relative(start)
         folders: list[str] = []
         objects: list[StoredObject] = []
         for page in all_pages(self, PageRequest(start, delimiter="/")):
-            folders += [whole[len(start) : -1] for whole in page.folders]
-            for found in stored_objects(page.rows):
-                if found.size is None:  # a folder's own row
-                    folders.append(found.key[len(own) : -1])
-                elif found.key != own:
-                    objects.append(found)
-        named = tuple(dict.fromkeys(name for name in folders if name))
-        return Folder(named, tuple(objects), has_nameless="" in folders)
+            found = [each for each in stored_objects(page.rows) if each.key != own]
+            folders += [whole[len(start) :] for whole in page.folders]
+            folders += [each.key[len(own) :] for each in found if each.size is None]  # its own row
+            objects += [each for each in found if each.size is not None]
+        odd = [each for each in folders if each.partition("/")[1:] != ("/", "")]
+        odd += [each.key for each in objects if "/" in each.key[len(own) : -1]]
+        if odd:
+            raise StorageUnreachableError(f"the store shows {odd[0]!r} as one level of {start!r}")
+        named = tuple(dict.fromkeys(each[:-1] for each in folders if each != "/"))
+        return Folder(named, tuple(objects), has_nameless="/" in folders)
 
     def nameless(self, prefix: str) -> Iterator[pa.RecordBatch]:
         """Yield what is below a nameless folder; see ``Storage``."""

@@ -19,6 +19,7 @@ from botocore import exceptions as boto
 from botocore.parsers import create_parser
 from urllib3.exceptions import HTTPError
 
+from orphangc.adapters.object_store.bucket import understood
 from orphangc.adapters.s3.requests.request_template import RequestTemplate, TemplateSender
 from orphangc.adapters.s3.requests.s3_client import (
     ABSENT,
@@ -142,8 +143,9 @@ class DeleteRequests:
 
     def _parsed(self, status: int, body: bytes) -> Answer:
         answer = {"status_code": status, "headers": {}, "body": body}
-        parsed: Answer = create_parser("rest-xml").parse(answer, self._shape)
-        return parsed
+        with understood():
+            parsed: Answer = create_parser("rest-xml").parse(answer, self._shape)
+            return parsed
 
 
 def _body(wanted: Sequence[tuple[str, str | None]]) -> bytes:

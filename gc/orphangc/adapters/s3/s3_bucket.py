@@ -29,6 +29,7 @@ from orphangc.adapters.object_store.bucket import (
     all_answers,
     if_present,
     reported,
+    understood,
 )
 from orphangc.adapters.object_store.listing import NO_TEXT
 from orphangc.adapters.object_store.object_storage import ObjectStorage
@@ -175,10 +176,11 @@ class S3Bucket(ObjectStorage):
         """
         has_conditions = self._has_conditions  # another thread may find out meanwhile
         try:
-            with requested():
+            with requested(), understood():
                 answer = self._deletes.send(
                     [(name, f'"{etag}"' if has_conditions else None) for name, etag in objects]
                 )
+                return _results(answer, [name for name, _ in objects])
         except RequestError as err:
             if has_conditions and err.code in _NO_CONDITIONS:
                 _log.warning("deletion.conditions_refused", code=err.code)
@@ -187,7 +189,6 @@ class S3Bucket(ObjectStorage):
             if err.is_refusal:
                 raise
             return [err] * len(objects)
-        return _results(answer, [name for name, _ in objects])
 
     def keeps_versions(self) -> bool:
         """Return whether deletions leave a delete marker; with suspended versioning they do not."""
@@ -208,7 +209,8 @@ class S3Bucket(ObjectStorage):
 
         The version of an object is never removed: that would be its final end.
         """
-        markers = self._unlisted.markers(name, identity)
+        with understood():
+            markers = self._unlisted.markers(name, identity)
         return partial(self._unmark, name, markers) if markers else None
 
     def _unmark(self, name: str, versions: Iterable[str]) -> None:
@@ -268,11 +270,11 @@ class S3Bucket(ObjectStorage):
         return tuple(sorted(f"s3://{name}" for names in pages for name in names))
 
     def _buckets_page(self, token: str) -> tuple[list[str], str]:
-        with requested():
+        with requested(), understood():
             more = {"ContinuationToken": token} if token else {}
             found = self._client.call("list_buckets", **more)
-        names = [each["Name"] for each in found.get("Buckets", ())]
-        return names, found.get("ContinuationToken") or ""
+            names = [each["Name"] for each in found["Buckets"]]
+            return names, found.get("ContinuationToken") or ""
 
     @property
     def dated(self) -> DatedAnswer | None:

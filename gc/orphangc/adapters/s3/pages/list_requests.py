@@ -201,5 +201,5 @@ def _not_now(status: int, body: bytes) -> _NotNowError:
     answer = {"status_code": status, "headers": {}, "body": body}
     try:
         return _NotNowError(create_parser("rest-xml").parse(answer, None), "ListObjectsV2")
-    except ResponseParserError:
+    except (ResponseParserError, TypeError, AttributeError):
         return _NotNowError({"Error": {"Code": str(status)}}, "ListObjectsV2")

@@ -16,9 +16,10 @@ from orphangc.adapters.s3.pages.page_parser import Page
 from orphangc.core.times.instants import from_iso
 from orphangc.ports import LISTING_SCHEMA
 
+_TOP = re.compile(rb"(?:\s|<\?.*?\?>|<!--.*?-->)*<(?:\w+:)?ListBucketResult[\s/>]", re.DOTALL)
 _FLAG = re.compile(rb"<IsTruncated\s*(?:/>|>([^<]*))")
 _UNREADABLE = (ResponseParserError, pa.ArrowException, ValueError, KeyError, TypeError,
-               AttributeError)  # fmt: skip
+               AttributeError, OverflowError)  # fmt: skip
 """Errors of a malformed page: botocore's parser turns a repeated element into a list."""
 
 
@@ -54,6 +55,8 @@ def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
 
 
 def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Page:
+    if not _TOP.match(body):  # whose elements botocore would miss without a word
+        raise UnreadablePageError("the listing has a page that is no ListBucketResult")
     is_encoded = answer.get("EncodingType") == "url"
     found: Sequence[Mapping[str, Any]] = answer.get("Contents", ())
     keys = [_key(row["Key"], is_encoded=is_encoded) for row in found]
@@ -64,7 +67,7 @@ def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Pag
         raise UnreadablePageError(f"the listing of {prefix!r} has keys from elsewhere")
     if answer.get("KeyCount", 0) > len(keys) + len(folders):
         raise UnreadablePageError("the listing has a page with fewer keys than it says")
-    _check_names(keys)
+    _check_names(keys, folders)
     keys = [key[len(root.encode()) :] for key in keys]
     token = answer.get("NextContinuationToken")
     if not isinstance(token, str | None):
@@ -78,12 +81,11 @@ def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Pag
     )
 
 
-def _check_names(keys: Sequence[bytes]) -> None:
-    """Raise ``RequestError`` if a checkpoint has a name that no request can have."""
-    for key in keys:
-        text = _text(key)
-        if text.encode() != key and may_be_metadata(text):
-            raise RequestError(f"{text!r} may be a checkpoint, and is no UTF-8: rename it")
+def _check_names(keys: Sequence[bytes], folders: Sequence[bytes]) -> None:
+    """Raise ``RequestError`` if a checkpoint or a folder has a name that no request can have."""
+    for key in (*(each for each in keys if may_be_metadata(_text(each))), *folders):
+        if _text(key).encode() != key:
+            raise RequestError(f"{_text(key)!r} may be a checkpoint, and is no UTF-8: rename it")
 
 
 def _flag(body: bytes) -> bool:

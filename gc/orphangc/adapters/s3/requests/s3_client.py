@@ -29,7 +29,7 @@ from s3fs import S3FileSystem
 from flinkstate.places.locations import Location
 from orphangc.adapters.files.translate import host_now
 from orphangc.adapters.object_store.answer_clock import DatedAnswer
-from orphangc.adapters.object_store.bucket import RequestError
+from orphangc.adapters.object_store.bucket import RequestError, understood
 from orphangc.adapters.storage_options import storage_options
 from orphangc.core.times.instants import from_http, from_iso, from_microseconds, known_microseconds
 from orphangc.core.world.store_servers import host_of, server_at
@@ -269,7 +269,8 @@ class S3Client:
         """
         asked_at = host_now()
         try:
-            answer: Answer = self._fs.call_s3(operation, Bucket=self.bucket, **request)
+            with understood():
+                answer: Answer = self._fs.call_s3(operation, Bucket=self.bucket, **request)
         except OSError as err:
             raise err.__cause__ if isinstance(err.__cause__, boto.ClientError) else err from None
         self.note_date(asked_at, answer["ResponseMetadata"]["HTTPHeaders"].get("date"))
