@@ -66,13 +66,14 @@ def read_by(uri: str, *, is_fast: bool) -> list[dict]:
         Answer("<ListVersionsResult><IsTruncated>false</IsTruncated><Version><Key>c</Key>"
                "</Version></ListVersionsResult>"),
         *(Answer(page(["c"]).body.replace(">7<", f">{size}<")) for size in ("", "7.5", "9" * 30)),
+        Answer(page(["c"]).body.replace("Contents>", "contents>")),
         page(["c"], extra="<KeyCount>one</KeyCount>"),
         page(["c"], extra="<KeyCount>1</KeyCount><KeyCount>2</KeyCount>"),
     ],
     ids=["no-token", "same-token", "no-flag", "html", "empty", "cut-off", "denied", "slow-down",
          "no-bucket", "odd-flag", "two-flags", "other-flags", "two-tokens", "odd-time", "no-facts",
-         "another-top", "wrapped", "versions", "no-size", "half-size", "huge-size", "odd-count",
-         "two-counts"],
+         "another-top", "wrapped", "versions", "no-size", "half-size", "huge-size", "other-rows",
+         "odd-count", "two-counts"],
 )  # fmt: skip
 def test_a_bad_second_page_is_an_error(stub, second):
     """The first thousand keys are not the listing, nor is a bad page that comes first."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import unquote_to_bytes
+from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 from botocore.parsers import ResponseParserError, ResponseParserFactory
@@ -16,10 +17,9 @@ from orphangc.adapters.s3.pages.page_parser import Page
 from orphangc.core.times.instants import from_iso
 from orphangc.ports import LISTING_SCHEMA
 
-_TOP = re.compile(rb"(?:\s|<\?.*?\?>|<!--.*?-->)*<(?:\w+:)?ListBucketResult[\s/>]", re.DOTALL)
 _FLAG = re.compile(rb"<IsTruncated\s*(?:/>|>([^<]*))")
 _UNREADABLE = (ResponseParserError, pa.ArrowException, ValueError, KeyError, TypeError,
-               AttributeError, OverflowError)  # fmt: skip
+               AttributeError, OverflowError, ET.ParseError)  # fmt: skip
 """Errors of a malformed page: botocore's parser turns a repeated element into a list."""
 
 
@@ -55,11 +55,10 @@ def parse_page(body: bytes, prefix: str, shape: Any, *, root: str = "") -> Page:
 
 
 def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Page:
-    if not _TOP.match(body):  # whose elements botocore would miss without a word
-        raise UnreadablePageError("the listing has a page that is no ListBucketResult")
     is_encoded = answer.get("EncodingType") == "url"
     found: Sequence[Mapping[str, Any]] = answer.get("Contents", ())
     keys = [_key(row["Key"], is_encoded=is_encoded) for row in found]
+    _check_elements(body, len(keys))
     folders = [
         _key(row["Prefix"], is_encoded=is_encoded) for row in answer.get("CommonPrefixes", ())
     ]
@@ -79,6 +78,14 @@ def _read(answer: Mapping[str, Any], body: bytes, prefix: str, root: str) -> Pag
         is_truncated=_flag(body),
         token=token,
     )
+
+
+def _check_elements(body: bytes, keys: int) -> None:
+    """Raise ``UnreadablePageError`` if a page has keys where botocore passes over them."""
+    top = ET.fromstring(body)  # noqa: S314 - botocore has parsed it
+    names = [each.tag.rpartition("}")[2].lower() for each in top.iter()]
+    if names[0] != "listbucketresult" or names.count("key") != keys:
+        raise UnreadablePageError("the listing has a page of another form")
 
 
 def _check_names(keys: Sequence[bytes], folders: Sequence[bytes]) -> None:
