@@ -233,6 +233,16 @@ def test_a_body_that_always_breaks_off_is_an_error(stub):
         opened().read("x", max_bytes=9)
 
 
+def test_what_is_listed_is_not_absent(stub):
+    """A cache remembers an answer from before a halt was written, or a lock, or a memory."""
+    stub.answer = lambda r: page(["cp/halt.json"]) if r.is_listing else error("NoSuchKey", 404)
+    with pytest.raises(StorageUnreachableError, match="is listed"):
+        open_storage(f"s3://{BUCKET}/cp").read("halt.json", max_bytes=9)
+    with pytest.raises(StorageUnreachableError, match="is listed"):
+        open_state_files(f"s3://{BUCKET}/cp").read("halt.json")
+    assert open_storage(f"s3://{BUCKET}/cp").read("halt", max_bytes=9) is None
+
+
 def test_an_absent_bucket_is_not_an_absent_object(stub):
     """A HEAD answer has no code: 404 may mean either."""
     stub.answer = lambda r: Answer(status=404) if r.method == "HEAD" else error("NoSuchBucket", 404)

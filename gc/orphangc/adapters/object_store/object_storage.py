@@ -163,10 +163,17 @@ class ObjectStorage(Bucket):
                 raise self.explained(f"stat {key!r} in", fact) from fact
         return [fact if isinstance(fact, StoredObject) else None for fact in found]
 
-    def check_bucket(self, key: str = "") -> None:
-        """List one name, as a policy may allow no more, or raise ``StorageUnreachableError``."""
+    def check_bucket(self, key: str = "") -> list[str]:
+        """List one name, as a policy may allow no more; return it, or none.
+
+        Raises:
+            StorageUnreachableError: It cannot be listed.
+        """
         with self.translated("list"):
-            self.page(PageRequest(self.root + key, most=1))
+            found: list[str] = (
+                self.page(PageRequest(self.root + key, most=1)).rows["key"].to_pylist()
+            )
+            return found
 
     def part(self, key: ObjectKey, *, start: int, size: int) -> bytes | None:
         """Return some bytes of an object; see ``Storage``."""
@@ -181,7 +188,10 @@ class ObjectStorage(Bucket):
                 return None  # a store refuses what is absent to those who may not read
             if not err.is_absent:
                 raise self.explained(f"read {key!r} in", err) from err
-            self.check_bucket(key)
+            if key in self.check_bucket(key):  # a cache, or a copy that lags behind
+                raise StorageUnreachableError(
+                    f"{key!r} is listed, and a request for it finds nothing"
+                ) from err
             return None
 
     def now(self) -> StoreTime:
