@@ -472,6 +472,11 @@ def _every_memory_of_discovery(patch: _Patch) -> None:
     patch.setattr(discovering, "memory_files", lambda found: places(found)[:1])
 
 
+def _discoveries_of_all_runs(patch: _Patch) -> None:
+    """Remember discoveries only in runs that discover (R4)."""
+    patch.setattr(compose, "_with_discoveries", lambda settings, _: settings)
+
+
 def _lasting_blocks(patch: _Patch) -> None:
     """Take what a resource corrected for read (R4)."""
 

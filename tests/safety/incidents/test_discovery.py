@@ -1,13 +1,14 @@
 """Losses by deployments that discovery does not understand, or no longer sees."""
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.helpers import DAY, run
-from cli.scheduled import Configured, settings_of
+from cli.helpers import AT_ONCE, DAY, run
+from cli.scheduled import Configured, events, settings_of
 from cli.stories import Story
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_memory import nothing
@@ -104,6 +105,43 @@ def test_a_templated_path_that_is_corrected_blocks_its_earlier_place(story) -> N
     conf(story, "team", story.bed.root)
     run_three_times(configured)
     must_be_there(story.orphans[0])
+
+
+@pytest.mark.parametrize("is_configured", [True, False])
+@pytest.mark.parametrize("directory", ["red/checkpoints", "${TEAM}/checkpoints"])
+@pytest.mark.answered_by("discoveries_of_all_runs")
+def test_a_run_without_discovery_forgets_nothing_that_was_discovered(
+    story, directory, is_configured
+) -> None:
+    """A person turned it off, or plans by hand; a job there claimed a checkpoint since."""
+    hidden = story.bed.folder / "red" / "checkpoints"
+    hidden.mkdir(parents=True)
+    file = conf(story, "team", story.bed.folder / directory)
+    statements = ended(story.job, story.bed.job(2, below=hidden))
+    configured = with_discovery(story, file, **statements)
+    configured.run()
+    claimer(story, hidden)
+    del configured.content["discovery"]
+    if is_configured:
+        run_three_times(configured)
+    else:
+        for _ in range(2):
+            jobs = (each for job in statements["ended_job"] for each in ("--ended-job", job))
+            story.bed.cycle(*jobs, "--closed-world", *AT_ONCE)
+    must_be_there(story.orphans[0])
+
+
+def test_what_a_run_without_discovery_blocks_with_is_lifted_by_what_it_says(story) -> None:
+    """The file that discovered is there no more."""
+    file = conf(story, "team", story.bed.folder / "${TEAM}" / "checkpoints")
+    configured = with_discovery(story, file, **ended(story.job))
+    configured.run()
+    del configured.content["discovery"]
+    blocked = events(configured.run().err, "job.blocked")[0]
+    command = shlex.split(blocked["reason"].partition("run: orphangc ")[2].partition(";")[0])
+    assert run(*(configured.path if each == "FILE" else each for each in command)).code == 0
+    run_three_times(configured)
+    assert not story.orphans[0].exists()
 
 
 def acknowledge(configured: Configured) -> None:

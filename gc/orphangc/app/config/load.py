@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 from pydantic import BaseModel, ValidationError
@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # most files discover nothing
     from orphangc.core.discovery.discovered_world import DiscoveredWorld
 
 log = structlog.get_logger()
+
+_Root = TypeVar("_Root", bound=StorageRootSettings)
 
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     name: each.annotation
@@ -286,7 +288,7 @@ def _with_others(
     return _joined(root, added).model_copy(update=update)
 
 
-def _joined(root: ScheduledRoot, added: Mapping[str, Iterable[str]]) -> ScheduledRoot:
+def _joined(root: _Root, added: Mapping[str, Iterable[str]]) -> _Root:
     """Return a storage root with more values of some settings, each value once.
 
     Others may state that this storage root holds no checkpoint; it is searched here anyway.
@@ -296,7 +298,7 @@ def _joined(root: ScheduledRoot, added: Mapping[str, Iterable[str]]) -> Schedule
     return root.model_copy(update={name: tuple(dict.fromkeys(e)) for name, e in update.items()})
 
 
-def _not_around(root: ScheduledRoot, places: Iterable[str]) -> tuple[str, ...]:
+def _not_around(root: StorageRootSettings, places: Iterable[str]) -> tuple[str, ...]:
     return tuple(each for each in places if not canonical(each).contains(root.location))
 
 
@@ -357,19 +359,24 @@ def with_world(
     roots = tuple(_joined(each, added) for each in (*configuration.storage_roots, *new))
     update = {"discovery": known, "storage_roots": roots}
     found = with_defaults(configuration.model_copy(update=update), Path("discovery"))
-    searched = tuple(_with_places(each, world) for each in found.storage_roots)
+    searched = tuple(in_world(each, world) for each in found.storage_roots)
     return found.model_copy(update={"storage_roots": searched})
 
 
-def _with_places(root: ScheduledRoot, world: DiscoveredWorld) -> ScheduledRoot:
+def in_world(root: _Root, world: DiscoveredWorld) -> _Root:
+    """Return a storage root with the places and pins of a world, and what is unclear in it.
+
+    What is unclear already is so for this run: it knows better than one of earlier cycles.
+    """
     own, named = root.own_places, (*world.extra_roots, *world.known_roots)
-    update = {
+    added = {
+        "pin": world.pins,
+        "siblings": [each for each in named if canonical(each) not in own],
         "named_by_flink": named,
         "without_checkpoints": _not_around(root, world.without_checkpoints),
-        "unclear": tuple(each.block for each in world.unclear),
+        "unclear": () if root.unclear else [each.block for each in world.unclear],
     }
-    found = [each for each in named if canonical(each) not in own]
-    return _joined(root, {"siblings": found}).model_copy(update=update)
+    return _joined(root, added)
 
 
 def chosen_roots(

@@ -25,6 +25,7 @@ from orphangc.adapters.rows.earlier_storage import EarlierStorage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.storage_options import storage_options
+from orphangc.app.config.load import in_world
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engines import LOCAL, EngineChoice
 from orphangc.app.wiring.searched_places import searched_beside, storage_search
@@ -37,10 +38,15 @@ from orphangc.collect.observe.exporter_folder import ExporterFolder, archived_en
 from orphangc.collect.observe.observation import Environment, read_checkpoint_at
 from orphangc.collect.observe.searching import NOTHING_READ, BaseSearch
 from orphangc.collect.observe.shared_checkpoints import SharedCheckpoints
+from orphangc.collect.state.discovery_memory import read_memories
 from orphangc.collect.state.store import RootState
 from orphangc.collect.world.recalling import Recalled, recalled
 from orphangc.core.cluster.end_records import EndRecord
 from orphangc.core.decision.evidence import Checkpoint, UnreadableCheckpoint
+from orphangc.core.discovery.discovered_facts import Discovery
+from orphangc.core.discovery.discovered_world import world_of_discovery
+from orphangc.core.discovery.one_spelling import spelled_once, spellings
+from orphangc.core.discovery.remembered_facts import united
 from orphangc.core.exporter.registry_format import MAX_SNAPSHOT_BYTES, read_snapshot
 from orphangc.core.exporter.registry_snapshot import RegistrySnapshot
 from orphangc.core.lineage.expired_checkpoint import ExpiredCheckpoint
@@ -175,7 +181,8 @@ def opened(
     Raises:
         StorageUnreachableError, SettingsError: A root cannot be reached, or has an unknown scheme.
     """
-    settings, state, before = start.settings, start.state, start.before
+    state, before = start.state, start.before
+    settings = _with_discoveries(start.settings, state.files)
     memory, shows_all = before.memory, is_planning and settings.inventory is None
     root = _storage_root(settings, state.files, is_planning=is_planning)
     siblings, remembered = searched_beside(settings, state, memory, root)
@@ -205,6 +212,24 @@ def opened(
             with_hidden=root if hides else None,
             with_folders=root if root.has_folders else None,
         )
+
+
+def _with_discoveries(settings: StorageRootSettings, files: StateFiles) -> StorageRootSettings:
+    """Return settings with what earlier cycles of a state location discovered (decision 25).
+
+    A run that asks nothing of what they asked, and a plan of before, know none of it.
+    """
+    memories = read_memories([files])
+    aliases = spellings(memories.before.resources, [settings.root], real=resolved)
+    before = spelled_once(memories.before, aliases)
+    return in_world(
+        settings,
+        world_of_discovery(
+            united(Discovery(unclear=memories.problems), before),
+            configured=[settings.root],
+            acknowledged={each.what for each in before.acknowledged},
+        ),
+    )
 
 
 def quarantined_near(root: Location, before: Recalled) -> list[ExpiredMetadata]:
@@ -298,9 +323,10 @@ def checkpoints_now(
         RefusedError: A checkpoint cannot be read.
         StorageUnreachableError: The storage root or an extra root cannot be searched.
     """
+    start = start_of(settings)
+    settings = _with_discoveries(settings, start.state.files)
     reader = CheckpointReader.of(settings)
     own = [open_storage(each) for each in settings.own_places]
-    start = start_of(settings)
     siblings, remembered = searched_beside(settings, start.state, start.before.memory, own[0])
     answers = BaseSearch(own, [*siblings, *remembered]).ask(reader.collect, NOTHING_READ)
     read = [each for answer in answers for each in (*answer.checkpoints, *answer.unreadable)]
