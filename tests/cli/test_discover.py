@@ -1,6 +1,7 @@
 """``discover``, and runs of storage roots that no person configured."""
 
 import json
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, run, write
-from cli.scheduled import started
+from cli.scheduled import events, started
 from cli.stories import Story, make_story
 from support.flink_resources import (
     RELEASES,
@@ -516,6 +517,20 @@ def test_a_person_acknowledges_what_can_be_corrected_no_more(kubernetes, running
         assert blocks(tmp_path) == set()
         run("run", "--config", config)
         assert blocks(tmp_path) == set()
+
+
+def test_what_blocks_a_run_without_discovery_says_what_lifts_it(story, tmp_path) -> None:
+    """An earlier run of the state location discovered it; the file does so no more."""
+    file = write(tmp_path / "flink-conf.yaml", b"state.checkpoints.dir: s3://${TEAM}/a\n", DAY)
+    by_hand = {**at_once(tmp_path, story), "ended_job": ["all"]}
+    run("run", "--config", configured(tmp_path, by_hand, discovery={"files": [str(file)]}))
+    config = configured(tmp_path, by_hand, discovery={"namespaces": []}, mode="delete")
+    blocked = events(run("run", "--config", config).err, "job.blocked")[0]
+    command = shlex.split(blocked["reason"].partition("run: orphangc ")[2].partition(";")[0])
+    assert run(*(config if each == "FILE" else each for each in command)).code == 0
+    for _ in range(2):
+        run("run", "--config", config)
+    assert not story.orphans[0].exists()
 
 
 def test_only_a_person_says_that_a_lost_memory_matters_no_more(

@@ -48,6 +48,7 @@ from orphangc.collect.sweep import sweep
 from orphangc.collect.world import recalling, sighted, sighted_lineage
 from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.core.areas.table import AREAS
+from orphangc.core.cluster.ha_facts import Hold
 from orphangc.core.cluster.placement import Home
 from orphangc.core.columns import listing_columns as columns
 from orphangc.core.columns.uuid_set import UuidSet
@@ -475,6 +476,11 @@ def _every_memory_of_discovery(patch: _Patch) -> None:
 def _discoveries_of_all_runs(patch: _Patch) -> None:
     """Remember discoveries only in runs that discover (R4)."""
     patch.setattr(compose, "_with_discoveries", lambda settings, _: settings)
+
+
+def _jobs_without_a_checkpoint(patch: _Patch) -> None:
+    """Take a job of a resource for one without state where no checkpoint of it is seen (R8)."""
+    patch.setattr(Hold, "may_have_checkpoint", property(lambda hold: bool(hold.retained_ids)))
 
 
 def _lasting_blocks(patch: _Patch) -> None:

@@ -1,6 +1,5 @@
 """Losses by deployments that discovery does not understand, or no longer sees."""
 
-import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.helpers import AT_ONCE, DAY, run
-from cli.scheduled import Configured, events, settings_of
+from cli.scheduled import Configured, settings_of
 from cli.stories import Story
 from safety.incidents.essential import must_be_there
 from safety.incidents.test_memory import nothing
@@ -131,17 +130,23 @@ def test_a_run_without_discovery_forgets_nothing_that_was_discovered(
     must_be_there(story.orphans[0])
 
 
-def test_what_a_run_without_discovery_blocks_with_is_lifted_by_what_it_says(story) -> None:
-    """The file that discovered is there no more."""
-    file = conf(story, "team", story.bed.folder / "${TEAM}" / "checkpoints")
-    configured = with_discovery(story, file, **ended(story.job))
-    configured.run()
-    del configured.content["discovery"]
-    blocked = events(configured.run().err, "job.blocked")[0]
-    command = shlex.split(blocked["reason"].partition("run: orphangc ")[2].partition(";")[0])
-    assert run(*(configured.path if each == "FILE" else each for each in command)).code == 0
+@pytest.mark.parametrize("state", ["RUNNING", "FAILED"])
+@pytest.mark.answered_by("jobs_without_a_checkpoint")
+def test_a_job_whose_code_says_where_it_stores_waits_for_a_person_to_restore_it(
+    story, kubernetes, state
+) -> None:
+    """Its JobManager is gone, without HA; only its resource is there, and shows no checkpoint."""
+    other = claimer(story, story.bed.folder / "red" / "checkpoints")
+    kubernetes.operate(finished(story))
+    status = a_status(other.id, state, jobManagerDeploymentStatus="MISSING")
+    options = {"state.checkpoints.dir": f"file://{story.bed.root}"}
+    kubernetes.operate(a_deployment("red", options, status=status))
+    for name in ("orders", "red"):
+        made = a_config_map(f"flink-config-{name}", **{"configmap-type": "flink-config"})
+        kubernetes.add({**made, "data": {"flink-conf.yaml": ""}})
+    configured = with_discovery(story, namespaces=("flink",), **ended(story.job, other))
     run_three_times(configured)
-    assert not story.orphans[0].exists()
+    must_be_there(story.orphans[0])
 
 
 def acknowledge(configured: Configured) -> None:

@@ -21,6 +21,10 @@ Source: Flink 1.14-2.3, ``KubernetesCheckpointStoreUtil``, ``ZooKeeperCheckpoint
 """
 
 
+JOB = "job "
+"""Beginning of the reason of a hold that the job's own state is, which is none of an end."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
     """A fact that shows that a job is not over.
@@ -37,6 +41,13 @@ class Hold:
     cluster: str = ""
     retained_ids: frozenset[int] = frozenset()
     states: tuple[str, ...] = ()
+
+    @property
+    def may_have_checkpoint(self) -> bool:
+        """Return whether its job may go on from a checkpoint of its own: HA metadata retains one,
+        or nothing has stopped the job, as far as its resource says.
+        """
+        return bool(self.retained_ids) or any(each.startswith(JOB) for each in self.states)
 
 
 @dataclass(frozen=True, slots=True, order=True)

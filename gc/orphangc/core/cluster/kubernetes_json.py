@@ -17,6 +17,7 @@ from typing import Any
 
 from flinkstate.places.checkpoint_names import is_job_id
 from orphangc.core.cluster.ha_facts import (
+    JOB,
     FolderNamed,
     HaFacts,
     Hold,
@@ -314,7 +315,7 @@ def _why_not_over(said: Iterable[tuple[str, str]]) -> list[str]:
     words = []
     state = stated.get("status.jobStatus.state", "unknown")
     if state not in _OVER:
-        words.append(f"job {state}")
+        words.append(f"{JOB}{state}")
     if any(
         value.lower() == "suspended" and path.endswith(("job.state", "lifecycleState"))
         for path, value in said

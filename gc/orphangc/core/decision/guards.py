@@ -267,6 +267,9 @@ def _no_roots(job: JobEvidence, _: CycleEvidence) -> str | None:
             " Flink discarded them, they expired, or they are in a place that was not searched"
         )
         return f"{said}; --ended-job {job.job_id} states that all of it may go"
+    if job.holds:
+        lift = "add the place of its checkpoints with --extra-root, show it with --flink-rest"
+        return f"{said}; {lift}, or remove {job.holds[-1].uri} if the job is over"
     return f"{said}; if the job is over, --ended-job {job.job_id} states it"
 
 

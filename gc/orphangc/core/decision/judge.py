@@ -176,7 +176,7 @@ def _pass_on(
 
 
 def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
-    """Return whether a job has checkpoints, or was restored from one, and none of them was read.
+    """Return whether a job may have checkpoints, or was restored from one, and none was read.
 
     They may come and go between any two scans, or be in a place that was not searched. REST names
     only the origin of a running job, which proves nothing if it was not read, and none before the
@@ -195,7 +195,7 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
     if _is_seen_running(job):
         return job.is_origin_unread
     seen = job.ids_at_start | job.ids_before | job.ids_after
-    if seen or any(hold.retained_ids for hold in job.holds):
+    if seen or any(hold.may_have_checkpoint for hold in job.holds):
         return True
     return _is_shown(job) and job.is_origin_unread
 
