@@ -478,6 +478,13 @@ def _discoveries_of_all_runs(patch: _Patch) -> None:
     patch.setattr(compose, "_with_discoveries", lambda settings, _: settings)
 
 
+def _clusters_without_a_directory(patch: _Patch) -> None:
+    """Take a checkpoint that was read for that of each cluster whose job has its id (R39)."""
+    unread = JobEvidence.unread_retained.fget
+    one = property(lambda job: unread(replace(job, holders=frozenset())))
+    patch.setattr(JobEvidence, "unread_retained", one)
+
+
 def _jobs_without_a_checkpoint(patch: _Patch) -> None:
     """Take a job of a resource for one without state where no checkpoint of it is seen (R8)."""
     patch.setattr(Hold, "may_have_checkpoint", property(lambda hold: bool(hold.retained_ids)))

@@ -12,7 +12,9 @@ from orphangc.collect.observe.reported import Answers
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.cluster.zookeeper_paths import zookeeper_facts
 from orphangc.core.model.settings import StorageRootSettings
+from safety.incidents.essential import must_be_there
 from safety.incidents.hooks import after_the_cycle, after_the_listing
+from safety.incidents.test_world import claimer
 from support.kubernetes_server import a_config_map, retained, saved, send
 from support.rest_server import RestServer
 
@@ -60,6 +62,25 @@ def test_without_being_asked_for_the_orphans_of_this_story_would_go(story) -> No
     """Otherwise nothing below would show anything."""
     _, ran = swept(story)
     assert (ran.code, are_there(story)) == (0, False)
+
+
+@pytest.mark.parametrize("of_the_other", [(9,), ()])
+@pytest.mark.answered_by("clusters_without_a_directory")
+def test_two_application_clusters_have_one_id_and_one_of_them_claimed_elsewhere(
+    story, kubernetes, of_the_other
+) -> None:
+    """Flink gives all of them the same id under HA; here lies the directory of one alone."""
+    here = story.bed.job(0)
+    here.checkpoint(9, here.shared())
+    claimer(story, story.bed.folder / "red", 0)
+    for cluster, ids in (("orders", of_the_other), ("red", (9,))):
+        name = f"{cluster}-{here.id}-config-map"
+        kubernetes.add(a_config_map(name, *retained(*ids), "counter", cluster=cluster))
+    for _ in range(2):
+        plan = story.bed.plan(*ASKED)
+        story.bed.sweep(plan, "--delete")
+    must_be_there(story.orphans[0])
+    assert "remove the HA metadata" in plan.job(here)["refused"]["message"]
 
 
 @pytest.mark.answered_by("condition:held_by_ha")
@@ -214,14 +235,14 @@ def test_a_claimed_checkpoint_in_another_jobs_directory_counts(bed, kubernetes) 
         assert plan.refusal(new.job) == "retained_root_missing"
 
 
-@pytest.mark.answered_by("guard:two_owners")
+@pytest.mark.answered_by("guard:retained_root_missing + guard:two_owners")
 def test_two_clusters_that_hold_one_job_void_it(undeclared, kubernetes) -> None:
     """Application clusters before 1.16 all had the same job id."""
     kubernetes.add(ha(undeclared, 7, 8))
     kubernetes.add(ha(undeclared, 8, cluster="returns"))
     with running(undeclared) as server:
         plan = undeclared.bed.plan(*ASKED, "--closed-world", "--flink-rest", server.url)
-    assert plan.refusal(undeclared.job) == "two_owners"
+    assert plan.refusal(undeclared.job) == "retained_root_missing"
 
 
 SAVEPOINTS = [

@@ -8,7 +8,7 @@ from flinkstate.places.checkpoint_names import metadata_folder
 from flinkstate.places.locations import Location
 from flinkstate.values.metadata_values import MetadataFacts
 from orphangc.core.cluster.end_records import EndRecord
-from orphangc.core.cluster.ha_facts import Hold, retained_throughout
+from orphangc.core.cluster.ha_facts import Hold, holders_of, retained_throughout
 from orphangc.core.cluster.job_facts import JobFacts, comes_back
 from orphangc.core.cluster.known_checkpoints import retained_by
 from orphangc.core.columns.file_names import FileNames
@@ -343,9 +343,18 @@ class JobEvidence(JobReport):
 
     @property
     def unread_retained(self) -> Mapping[int, str]:
-        """Return the source of each checkpoint that HA metadata retains all the time, unread."""
+        """Return the source of each checkpoint that HA metadata retains all the time, unread.
+
+        Where more clusters hold the job than have a directory, what was read may be another's.
+        """
         held = retained_throughout(self.held_before, self.held_after)
-        return {each: uri for each, uri in held.items() if each not in self.ids_seen}
+        seen = self.ids_seen if len(self.ha_clusters) < 2 else ()  # noqa: PLR2004
+        return {each: uri for each, uri in held.items() if each not in seen}
+
+    @property
+    def ha_clusters(self) -> frozenset[str]:
+        """Return the clusters whose HA metadata may hold this very job."""
+        return holders_of(self.holds) if self.holders is None else self.holders
 
     @property
     def directories_with_checkpoints(self) -> frozenset[Location]:

@@ -12,7 +12,6 @@ from itertools import chain
 
 from flinkstate.text.shown_text import some
 from orphangc.core.areas.table import is_known_sub_folder
-from orphangc.core.cluster.ha_facts import holders_of
 from orphangc.core.cluster.job_facts import (
     JobFacts,
     eligibility_problem,
@@ -175,9 +174,9 @@ def _two_owners(job: JobEvidence, cycle: CycleEvidence) -> str | None:
             f"{len(running)} clusters say that they run the job ({some(job.clusters)}): if these"
             " are addresses of one, ask it by one of them alone; else stop the job on one of them"
         )
-    holders = holders_of(job.holds) if job.holders is None else job.holders
-    if len(holders) > 1:
-        return f"HA metadata of {some(sorted(holders))} holds the job: two clusters may run it"
+    if len(job.ha_clusters) > 1:
+        clusters = some(sorted(job.ha_clusters))
+        return f"HA metadata of {clusters} holds the job: two clusters may run it"
     if job.strangers:
         return f"job {some(sorted(job.strangers))} writes its checkpoints here too"
     unknown = _written_by_another(job, cycle)
@@ -288,9 +287,13 @@ def _retained_root_missing(job: JobEvidence, _: CycleEvidence) -> str | None:
     A recovery needs no ``_metadata``: HA metadata contains the handles, of files in any directory.
     """
     for checkpoint_id, uri in job.unread_retained.items():
+        seen, lift = "no checkpoint of that id", ""
+        if checkpoint_id in job.ids_seen:
+            seen = f"fewer directories than clusters that hold it ({some(sorted(job.ha_clusters))})"
+            lift = ", show each with --flink-rest, or remove the HA metadata of one that is gone"
         return (
-            f"{uri} retains checkpoint {checkpoint_id} of job {job.job_id}, and no checkpoint of"
-            " that id can be seen: add the place of its checkpoints with --extra-root"
+            f"{uri} retains checkpoint {checkpoint_id} of job {job.job_id}, and {seen} can be seen:"
+            f" add the place of its checkpoints with --extra-root{lift}"
         )
     return _exported_root_missing(job, job.ids_seen | job.ids_before)
 

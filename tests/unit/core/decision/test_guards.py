@@ -893,10 +893,12 @@ def test_of_a_job_whose_directory_is_not_listed_every_root_that_was_read_counts_
 
 
 def test_two_clusters_with_ha_metadata_of_one_job_refuse() -> None:
-    """R3: at most one of them is what REST shows."""
+    """R3, R39: at most one of them is what REST shows, and the other one's may be nowhere here."""
     other = a_hold(43, cluster="kubernetes:flink/others", uri="kubernetes:flink/configmaps/o")
     both = (a_hold(43), other)
-    assert refusal(a_job(held_before=both, held_after=both)) is Guard.TWO_OWNERS
+    assert refusal(a_job(held_before=both, held_after=both)) is Guard.RETAINED_ROOT_MISSING
+    none = (replace(a_hold(43), retained_ids=frozenset()), replace(other, retained_ids=frozenset()))
+    assert refusal(a_job(held_before=none, held_after=none)) is Guard.TWO_OWNERS
     assert refusal(a_job(held_before=(other,), held_after=(a_hold(43),))) is Guard.TWO_OWNERS
     resource = a_hold(cluster="", uri="kubernetes:flink/FlinkDeployment/orders")
     assert refusal(a_job(held_before=(a_hold(43),), held_after=(resource,))) is None
