@@ -440,6 +440,9 @@ def test_no_secret_of_a_configuration_is_shown() -> None:
         ("config.yaml", "a: !!int ''", 0),
         ("config.yaml", "a: !!bool x", 0),
         ("config.yaml", "a: !!timestamp x", 0),
+        ("config.yaml", "state.checkpoints.dir: 2026-11-28", 0),
+        ("config.yaml", "state.checkpoints.dir: {2026-11-28: x, 1: x, a: x}", 0),
+        ("config.yaml", f"state.checkpoints.dir: {ROOT}\na: {{1: x, '1': y}}", 0),
     ],
 )
 def test_a_file_is_read_as_flink_reads_it_or_blocks(name, text, roots) -> None:

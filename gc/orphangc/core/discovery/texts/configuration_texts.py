@@ -66,10 +66,10 @@ def _begin_of(said: str) -> str:
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """Loads YAML, and refuses a key that stands twice, as Flink does."""
+    """Loads YAML, each key as text, and refuses a key that stands twice, as Flink does."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        found = super().construct_mapping(node, deep=deep)
+        found = {str(key): each for key, each in super().construct_mapping(node, deep=deep).items()}
         if len(found) != len(node.value):
             raise yaml.constructor.ConstructorError(None, None, "a key stands twice")
         return found
@@ -88,4 +88,4 @@ def _of_yaml(name: str, text: str) -> Mapping[str, Any]:
         return {}
     if not isinstance(content, Mapping):
         raise UnclearFieldError(name, "is no mapping", value=text)
-    return {str(key): value for key, value in content.items()}
+    return content
