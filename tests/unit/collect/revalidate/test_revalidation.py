@@ -19,6 +19,7 @@ from orphangc.collect.state.store import RootState
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
 from orphangc.core.exporter.exporter_answer import Exported
+from orphangc.core.model.codes import Condition
 from orphangc.core.model.settings import StorageRootSettings
 from orphangc.errors import (
     LockHeldError,
@@ -244,6 +245,13 @@ def test_registry_mode_rests_on_a_jobmanager_and_on_no_root() -> None:
     seen = preconditions_of([a_job(), a_job(exported=exported), an_ended_job(exported=exported)])
     assert [each.epoch for each in seen] == [None, "epoch-1", None]
     assert [each.stable is None for each in seen] == [False, True, True]
+
+
+def test_a_halt_is_named_as_the_reason(scene) -> None:
+    halted(scene)
+    with pytest.raises(RefusedError, match="somebody said so") as refused:
+        scene.revalidation.check()
+    assert refused.value.guard is Condition.HALTED
 
 
 @pytest.mark.parametrize("check", ["check", "check_after"])

@@ -13,11 +13,13 @@ from orphangc.core.cluster.job_facts import (
     RestoredFacts,
     eligibility_problem,
     external_paths,
+    hidden_origin_problem,
     is_not_subsumed,
     is_same_incarnation,
     latest_known_id,
     layout_problem,
     restarting_problem,
+    shows_no_origin,
 )
 from orphangc.core.model.flink_versions import TESTED_FLINK_VERSIONS, is_tested_version
 from orphangc.core.model.types import JobId
@@ -327,8 +329,16 @@ def test_every_reported_path_is_a_root_to_read() -> None:
 def test_a_job_without_a_graph_restarts_whatever_its_layout(
     status: str, backend: str | None, storage: str | None, *, restarts: bool
 ) -> None:
-    """The adaptive scheduler shows "Unknown" while it waits; one that is over says no more."""
+    """The adaptive scheduler shows "Unknown" while it waits; one that is over says no more.
+
+    While it shows nothing, it may be reading any checkpoint; what it was restored from is said.
+    """
     job = a_job(status=status, state_backend=backend, checkpoint_storage=storage)
+    problem = hidden_origin_problem([a_cluster(), a_cluster(job)])
+    assert (problem is not None and JOB in problem) == restarts == (not shows_no_origin(job))
+    known = replace(job, restored=restored(4))
+    assert hidden_origin_problem([a_cluster(known)]) is None
+    assert not shows_no_origin(known)
     assert (restarting_problem(job) is not None) == restarts
     assert not restarts or eligibility_problem(job) == restarting_problem(job)
     is_fine = backend == "EmbeddedRocksDBStateBackend" and storage != "Unknown"

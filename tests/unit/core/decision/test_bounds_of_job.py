@@ -8,6 +8,7 @@ from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.exporter.registry_snapshot import JobSettings, MergingSettings
+from orphangc.core.model.bounds import NEVER
 from orphangc.core.model.types import AreaName, DirectoryLayout
 from support.builders import (
     JOB,
@@ -39,6 +40,12 @@ def test_a_checkpoint_that_was_put_back_is_no_newer_one_that_completed() -> None
     bounds = bounds_of_job(job, Judgement(), cycle, None)
     assert bounds.newest_completed_at == ago("9d")
     assert bounds.cutoff <= ago("9d")
+
+
+def test_a_job_without_a_checkpoint_shows_none_that_completed() -> None:
+    """Nothing ends the quarantine but a checkpoint; only of an ended job is none needed."""
+    bounds = bounds_of_job(replace(a_job(), own_checkpoints=()), Judgement(), a_cycle(), None)
+    assert bounds.newest_completed_at == bounds.cutoff == NEVER
 
 
 def test_files_are_merged_within_if_that_is_stated_and_nothing_else_is_seen() -> None:

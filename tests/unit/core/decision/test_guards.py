@@ -275,6 +275,14 @@ def test_an_answer_that_is_later_than_the_first_is_one() -> None:
             "its checkpoint directory lies outside the given roots: add it with --extra-root",
         ),
         (
+            a_job(is_origin_unread=True, own_checkpoints=(a_root(1),)),
+            (
+                "what it was restored from was not read, and no checkpoint that it completed since"
+                " was: add the place of its origin with --extra-root, or wait until it has"
+                " completed one"
+            ),
+        ),
+        (
             a_job(before=(some_facts(latest_completed_id=44),)),
             "Flink completed checkpoint 44, the storage shows 43",
         ),

@@ -344,6 +344,8 @@ def test_a_cluster_that_is_not_asked_any_more_asks() -> None:
     before = seen(0, OTHER, jobs=(a_job(NEXT),))
     assert missed(before, seen(1, OTHER)) == [("cluster_silent", REST)]
     assert missed(before, seen(1, OTHER, clusters={REST: False})) == [("cluster_silent", REST)]
+    (unasked,), _ = cycles(before, seen(1, OTHER))
+    assert "is not asked any more" in unasked.message
 
 
 def test_a_cluster_without_living_jobs_may_go() -> None:

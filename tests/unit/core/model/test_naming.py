@@ -3,7 +3,14 @@
 import pytest
 
 from orphangc.core.areas.recognise import recognise
-from orphangc.core.model.naming import Artifact, FilePlace, artifact_name, place_of_folder, uuid_of
+from orphangc.core.model.naming import (
+    Artifact,
+    FilePlace,
+    artifact_name,
+    is_possible_key,
+    place_of_folder,
+    uuid_of,
+)
 from orphangc.core.model.types import DirectoryLayout, Scope
 from support.builders import JOB, NAME, OTHER_JOB, UUID
 
@@ -276,3 +283,8 @@ def test_what_flink_has_not_finished_to_write_to_gs_is_of_no_job(area: str) -> N
     unfinished = f".inprogress/bucket/checkpoints/{JOB}/{area}"
     assert place_of_folder(unfinished) == FilePlace(None, "", Scope.OTHER)
     assert place_of_folder(f"a/{unfinished}").scope is not Scope.OTHER
+
+
+@pytest.mark.parametrize(("name", "is_possible"), [("ä", True), ("a\0", False), ("\ud800", False)])
+def test_a_path_that_java_may_write_is_no_key_of_any_storage(name, *, is_possible) -> None:
+    assert is_possible_key(name) == is_possible
