@@ -3,6 +3,7 @@
 import pytest
 
 from flinkstate.places.locations import parse_alias
+from orphangc.core.discovery.discovered_facts import Origin, UnclearFact, digest_of, gathered_facts
 from orphangc.core.discovery.discovered_world import silent_sources, world_of_discovery
 from orphangc.core.discovery.remembered_facts import memory_of, united
 from orphangc.core.discovery.sources.read_resources import FileText, discovery_of
@@ -152,3 +153,11 @@ def test_a_selected_namespace_without_flink_is_nothing_to_ask_about() -> None:
     """The API server has listed it: it is there, and others show resources."""
     assert not list(silent_sources({"flink"}, [], "every namespace", ()))
     assert list(silent_sources((), [], "every namespace", ()))
+
+
+def test_the_word_for_a_part_without_a_value_or_uid_stays_the_same() -> None:
+    """A person may have acknowledged it."""
+    origin = Origin(kind="File", namespace="", name="/conf/config.yaml", field="a")
+    fact = UnclearFact(why="is no text", digest=digest_of(None), origin=origin)
+    assert fact.digest == ""
+    assert gathered_facts(origin, [fact]).unclear == (fact,)

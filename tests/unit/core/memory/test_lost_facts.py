@@ -308,6 +308,7 @@ def test_a_place_that_holds_nothing_any_more_asks_once_and_blocks_all() -> None:
     assert [(str(each.condition), each.what, each.reach) for each in facts] == [
         ("place_lost", EXTRA, None)
     ]
+    assert " and holds none now: bring it back, or" in facts[0].message
 
 
 def test_savepoints_that_all_went_ask_and_a_single_one_does_not() -> None:
