@@ -105,19 +105,21 @@ def sweep(
     output: o.OutputOption = None,
 ) -> None:
     """Read all evidence afresh, lay tombstones where the plan holds, and delete with --delete."""
-    from orphangc.app.render.next_steps import after_sweep
+    from orphangc.app.render.next_steps import after_signal, after_sweep
     from orphangc.app.render.plan.plan_tables import outcome_tables
     from orphangc.app.render.shown_names import JobNames
     from orphangc.app.runner.sweep_plan import sweep_plan
     from orphangc.app.wiring.clock import now
-    from orphangc.app.wiring.compose import due_at, is_versioned
+    from orphangc.app.wiring.compose import due_at
+    from orphangc.collect.runs.result import SweepResult
     from orphangc.core.times.instants import shifted
 
     asked.audit_log = audit_log
-    before = _outcome_stamp(path)
-    with saying(lambda: _what_a_sweep_left(path, before)):
-        made, result = sweep_plan(
+    result = SweepResult()
+    with saying(lambda: after_signal(result, path)):
+        made = sweep_plan(
             path,
+            result,
             is_deleting=delete,
             flink_rest=tuple(settings["flink_rest"] or ()),
             delete_rate=settings["delete_rate"],
@@ -128,30 +130,11 @@ def sweep(
     outcome = result.document(made, is_deleting=delete)
     show(output, outcome, lambda: outcome_tables(outcome, JobNames.of(made.jobs)))
     if not is_json(output):
-        due, is_undoable = due_at(made.settings), delete and is_versioned(made.settings)
         until = shifted(now(), made.settings.margins.quarantine_period)
-        print_steps(after_sweep(made, outcome, path, due, until=until, is_undoable=is_undoable))
+        due, can_undo = due_at(made.settings), result.is_undoable
+        print_steps(after_sweep(made, outcome, path, due, until=until, is_undoable=can_undo))
     if result.exit_code is not ExitCode.DONE:
         raise typer.Exit(result.exit_code)
-
-
-def _outcome_stamp(path: Path) -> int | None:
-    """Return what changes whenever a sweep writes its outcome."""
-    written = path / "outcome.json"
-    return written.stat().st_mtime_ns if written.exists() else None
-
-
-def _what_a_sweep_left(path: Path, before: int | None) -> str:
-    from orphangc.adapters.rows.outcome_files import read_outcome
-    from orphangc.app.render.next_steps import deleted_objects
-
-    if _outcome_stamp(path) == before:
-        return "nothing was deleted; the same command begins again"
-    done = deleted_objects(read_outcome(path))
-    return (
-        f"{done:,} objects were deleted, which {path / 'outcomes.parquet'} names; all others are as"
-        " they were. The same command goes on with them"
-    )
 
 
 @app.command(epilog="Example: orphangc explain KEY --plan plan-1")

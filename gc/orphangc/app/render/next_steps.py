@@ -11,6 +11,7 @@ from orphangc.app.config.load import IMPLIED
 from orphangc.app.config.validate import SPELLED
 from orphangc.app.console.text import duration, instant
 from orphangc.app.render.stops import widest
+from orphangc.collect.runs.result import SweepResult
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.documents.run_record import RunRecord
@@ -113,6 +114,17 @@ def _stopped(plan: Plan) -> str | None:
     return f"Next: nothing can be deleted while {first.code} stands. {first.advice.text}"
 
 
+def after_signal(result: SweepResult, folder: Path) -> str:
+    """Return what a sweep that a signal ended has deleted, and what goes on with the rest."""
+    if not result.objects:
+        return "nothing was deleted; the same command begins again"
+    return (
+        f"{result.objects[Action.DELETE, Outcome.DONE]:,} objects were deleted, which"
+        f" {folder / 'outcomes.parquet'} names; all others are as they were. The same command goes"
+        " on with them"
+    )
+
+
 def after_sweep(
     plan: Plan,
     outcome: Mapping[str, Any],
@@ -128,8 +140,9 @@ def after_sweep(
         until: Time at which a quarantine that begins now is over.
         is_undoable: Whether the storage shows that it keeps what is deleted.
     """
-    deleted = deleted_objects(outcome)
-    expired = outcome["counts"].get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
+    counts = outcome["counts"]
+    deleted = counts.get(f"{Action.DELETE}/{Outcome.DONE}")
+    expired = counts.get(f"{RetentionAction.EXPIRE}/{Outcome.DONE}")
     if failed := _objects(outcome, Outcome.FAILED):
         yield _mending(failed, folder)
         again = ["orphangc", "sweep", str(folder)]
@@ -152,7 +165,7 @@ def after_sweep(
         yield _shown("orphangc", "sweep", str(after), "--delete")
     if deleted:
         yield from _undo(folder, is_undoable=is_undoable)
-    if outcome["counts"]:
+    if counts:
         yield f"Each object: {folder / 'outcomes.parquet'}"
 
 
@@ -186,12 +199,6 @@ def _undo(folder: object, *, is_undoable: bool) -> Iterator[str]:
 def _shown(*words: str) -> str:
     """Return a command on a line of its own, which no terminal breaks."""
     return f"  {words[0] if len(words) == 1 else shlex.join(words)}"
-
-
-def deleted_objects(outcome: Mapping[str, Any]) -> int:
-    """Return how many objects a sweep deleted."""
-    done = outcome["counts"].get(f"{Action.DELETE}/{Outcome.DONE}")
-    return 0 if done is None else int(done["objects"])
 
 
 def after_run(

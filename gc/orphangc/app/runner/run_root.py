@@ -46,7 +46,6 @@ from orphangc.collect.state.history import (
 )
 from orphangc.collect.state.lock import Holder, Lock, Renewal
 from orphangc.collect.state.store import RootState
-from orphangc.collect.world.recalling import recalled_for
 from orphangc.core.documents.lineage_report import LINEAGES_FILE
 from orphangc.core.documents.run_record import (
     ExpiryRecord,
@@ -243,10 +242,9 @@ class _ScheduledRun:
         assert made is not None  # noqa: S101 - the phase before
         assert draft.plan_folder is not None  # noqa: S101
         held = HeldPlan(
-            run=self._held(draft.run_id),
-            path=Path(draft.plan_folder),
-            plan=made.plan,
-            before=recalled_for(made.plan, self.state),
+            self._held(draft.run_id),
+            Path(draft.plan_folder),
+            made.plan,
             is_deleting=draft.effective_mode is RunMode.DELETE,
         )
         draft.swept = held.result
@@ -312,8 +310,7 @@ def scheduled_expiry(
     assert plan.expiry is not None  # noqa: S101 - made above
     result = SweepResult()
     if is_deleting:
-        before = recalled_for(plan, run.state)
-        held = HeldPlan(run=run, path=folder, plan=plan, before=before, is_deleting=True)
+        held = HeldPlan(run, folder, plan, is_deleting=True)
         result = expire_held_plan(held, plan.expiry, made=made)
     done = {each.uri for each in plan.expiry.expiring if is_release(each)} if is_deleting else ()
     quarantined = [each for each in plan.expiry.checkpoints if each.expired_at is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
 from orphangc.collect.sweep.sweep import Sweep
 from orphangc.collect.sweep.temporary_rows import TemporarySpace
-from orphangc.collect.world.recalling import Recalled, recalled_for
+from orphangc.collect.world.recalling import recalled_for
 from orphangc.core.documents.lineage_report import LineageReport
 from orphangc.core.documents.plan import Plan
 from orphangc.core.model.settings import StorageRootSettings
@@ -45,6 +45,7 @@ from orphangc.ports import LISTING_SCHEMA, Storage
 
 def sweep_plan(
     path: Path,
+    result: SweepResult,
     *,
     is_deleting: bool,
     flink_rest: Sequence[str] = (),
@@ -52,10 +53,11 @@ def sweep_plan(
     clears_halt: bool = False,
     engine: EngineChoice = LOCAL,
     relists: bool = False,
-) -> tuple[Plan, SweepResult]:
-    """Carry out a saved plan; return it with the result.
+) -> Plan:
+    """Carry out a saved plan, and return it.
 
     Args:
+        result: Becomes the result so far, also after an error or a signal.
         flink_rest: Endpoints with credentials, which a plan does not hold; replaces the plan's.
         delete_rate: Maximum number of keys deleted per second, in place of the plan's.
         clears_halt: Whether a person has resolved the cause of a halt.
@@ -75,11 +77,12 @@ def sweep_plan(
         run_id = f"{now():%Y%m%dT%H%M%SZ}-{lock.holder.token[:8]}"
         with run_named(run_id=run_id, root=plan.root):
             run = HeldRun(settings=settings, state=state, lock=lock, run_id=run_id)
-            before = recalled_for(plan, state)
-            held = HeldPlan(run=run, path=path, plan=plan, before=before, is_deleting=is_deleting)
+            held = HeldPlan(run, path, plan, is_deleting=is_deleting, result=result)
             if plan.expiry is not None:
-                return plan, expire_held_plan(held, plan.expiry)
-            return plan, sweep_held_plan(held, engine=engine, relists=relists)
+                expire_held_plan(held, plan.expiry)
+            else:
+                sweep_held_plan(held, engine=engine, relists=relists)
+    return plan
 
 
 def sweep_held_plan(
@@ -139,7 +142,8 @@ def _carried_out(
     shared: SharedCheckpoints | None = None,
 ) -> SweepResult:
     run, plan = held.run, held.plan
-    start = CycleStart(run.settings, run.state, held.before)
+    before = recalled_for(plan, run.state)
+    start = CycleStart(run.settings, run.state, before)
     with (
         shown_progress() as progress,
         opened(start, progress, shared=shared, listing=earlier, engine=engine) as environment,
@@ -150,7 +154,7 @@ def _carried_out(
             run=run,
             plan=plan,
             is_deleting=held.is_deleting,
-            before=held.before,
+            before=before,
             outcomes=outcomes,
             result=held.result,
         )
@@ -183,12 +187,11 @@ def _settings_now(
     return given
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class HeldPlan:
     """Plan in the hands of a run.
 
     Attributes:
-        before: What earlier cycles left to the run's own.
         is_deleting: Whether what is due goes; else the run only checks, and writes tombstones.
         result: Result so far, also after an error or a signal.
     """
@@ -196,7 +199,7 @@ class HeldPlan:
     run: HeldRun
     path: Path
     plan: Plan
-    before: Recalled
+    _: KW_ONLY
     is_deleting: bool
     result: SweepResult = field(default_factory=SweepResult)
 

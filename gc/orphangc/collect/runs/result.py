@@ -29,6 +29,7 @@ class SweepResult:
         uploads: Number of unfinished uploads that were due to be aborted, by outcome (R50).
         folders: Number of folders that held nothing and were to go, by outcome (R53).
         error: Why the first object failed, ``None`` if none did.
+        is_undoable: Whether the storage shows that it keeps what is deleted.
         refused: Jobs that a guard or an unmet condition kept from deletion, with the reason.
     """
 
@@ -40,6 +41,7 @@ class SweepResult:
     too_young: int = 0
     stopped_by: BaseException | None = None
     error: str | None = None
+    is_undoable: bool = False
     refused: dict[str, str] = field(default_factory=dict)
     unmet: dict[str, Judgement] = field(default_factory=dict)
     exit_code: int = ExitCode.DONE

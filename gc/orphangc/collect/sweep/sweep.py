@@ -181,7 +181,8 @@ class Sweep(PlannedRun[ConfirmingCycle]):
 
     def _dead_runs(self, planned: Shards) -> Recovered:
         """Return the journals of crashed runs; only versioned storages record more than the key."""
-        run_ids = self.run.state.interrupted_runs() if self.environment.storage.is_versioned else []
+        self.result.is_undoable = self.environment.storage.is_versioned
+        run_ids = self.run.state.interrupted_runs() if self.result.is_undoable else []
         others = [run_id for run_id in run_ids if run_id != self.run.run_id]
         return Recovered.of(self.run.state, others, planned.cuts, self.scratch)
 

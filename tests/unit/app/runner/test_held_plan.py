@@ -8,7 +8,6 @@ import pytest
 
 from orphangc.app.runner.sweep_plan import HeldPlan
 from orphangc.collect.runs.held_run import HeldRun
-from orphangc.collect.world.recalling import NOTHING_RECALLED
 from orphangc.errors import ExitCode, RefusedError
 from orphangc.ports import OUTCOME_SCHEMA
 
@@ -29,7 +28,6 @@ def held(folder, *, expiry=None) -> HeldPlan:
             jobs=(),
             settings=SimpleNamespace(root="file:///x"),
         ),
-        before=NOTHING_RECALLED,
         is_deleting=True,
     )
 

@@ -69,10 +69,10 @@ def demonstrate(keep: Path | None) -> None:
         settings = demo_settings(root, folder / "state")
         print_tables([*plan_tables(*_plan(settings, folder / "plan-1"))])
         _say("2. First sweep: tombstones only, not a byte of the storage is touched")
-        _report(sweep_plan(folder / "plan-1", is_deleting=False)[1])
+        _sweep(folder / "plan-1", is_deleting=False)
         _say("3. Later the orphans are found again: their quarantine is over")
         _plan(settings, folder / "plan-2")
-        _report(sweep_plan(folder / "plan-2", is_deleting=True)[1])
+        _sweep(folder / "plan-2", is_deleting=True)
         _say("4. Every retained checkpoint must still be whole")
         whole = _check(root, orphans)
         _say(f"   {whole} checkpoints are whole, {len(orphans)} orphans are gone")
@@ -82,7 +82,9 @@ def _say(text: str) -> None:
     print_tables([Text(text, style="bold")])
 
 
-def _report(result: SweepResult) -> None:
+def _sweep(plan: Path, *, is_deleting: bool) -> None:
+    result = SweepResult()
+    sweep_plan(plan, result, is_deleting=is_deleting)
     for name, count in result.counts().items():
         print_tables([Text(f"   {name}: {count['objects']} objects, {count['bytes']} bytes")])
 
