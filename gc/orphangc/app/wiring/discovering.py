@@ -1,6 +1,6 @@
 """Open what a configuration's discovery names, ask each of it once, and complete the settings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -79,28 +79,30 @@ def discovered(
         SettingsError: The extra ``kubernetes`` is not installed, or a discovered storage root
             cannot be configured.
     """
-    settings = configuration.discovery
+    settings, reading = configuration.discovery, _reading(configuration)
     documents, memories = _documents(settings), read_memories(memory_files(configuration))
     every = "every namespace" if settings.all_namespaces else ""
+    by_hand = {without_credentials(each): each for each in settings.flink_rest}
     shown = shown_now(
         documents,
         map(_file, settings.files),
-        [without_credentials(each) for each in settings.flink_rest],
-        partial(_answer, settings, lists_jobs=lists_jobs),
-        reading=_reading(configuration),
+        [*by_hand],
+        partial(_answer, by_hand, lists_jobs=lists_jobs),
+        reading=reading,
         memories=memories,
         selection=settings.namespace_selector or every,
     )
     before, roots = memories.before, [each.root for each in configuration.storage_roots]
     aliases = spellings((*shown.resources, *before.resources), roots, real=resolved)
-    known = united(spelled_once(shown, aliases), spelled_once(before, aliases))
+    shown, before = spelled_once(shown, aliases), spelled_once(before, aliases)
+    known = united(shown, before)
     found = world_of_discovery(
         known,
         configured=roots,
         acknowledged={each.what for each in before.acknowledged},
         namespaces=[each.namespace for each in documents],
     )
-    clusters = tuple(_with_credentials(each, settings) for each in found.clusters)
+    clusters = tuple(by_hand.get(each, each) for each in found.clusters)
     world = found.model_copy(update={"clusters": clusters})
     over = _confirmed(successions(known), clusters)
     if is_remembered and not memories.problems:
@@ -114,8 +116,8 @@ def discovered(
     )
 
 
-def _answer(settings: DiscoverySettings, address: str, *, lists_jobs: bool) -> ClusterAnswer:
-    client = FlinkRest(_with_credentials(address, settings), timeout=_PATIENCE)
+def _answer(by_hand: Mapping[str, str], address: str, *, lists_jobs: bool) -> ClusterAnswer:
+    client = FlinkRest(by_hand.get(address, address), timeout=_PATIENCE)
     try:
         answer = ClusterAnswer(options=client.options())
     except OrphanGcError as err:
@@ -155,11 +157,6 @@ def _file(path: Path) -> FileText:
             return FileText(path=str(path.absolute()), text=file.read(_LISTED + 1))
     except (OSError, UnicodeDecodeError) as err:
         return FileText(path=str(path.absolute()), text=None, problem=f"cannot be read: {err}")
-
-
-def _with_credentials(address: str, settings: DiscoverySettings) -> str:
-    found = [each for each in settings.flink_rest if without_credentials(each) == address]
-    return (found or [address])[-1]
 
 
 def _reading(configuration: Configuration) -> Reading:

@@ -99,13 +99,21 @@ def discovery_of(
 
 
 def plain_workloads(shown: NamespaceDocuments, reading: Reading) -> Iterator[PlainWorkload]:
-    """Yield the workloads of a namespace that look like Flink, and that no resource stands for."""
-    deployments = names_of(shown.resources.get("FlinkDeployment", ()))
+    """Yield the workloads of a namespace that may be JobManagers', and that no resource stands for.
+
+    The Service of one has its name (Flink's pages on standalone clusters), or ends in ``-rest`` (a
+    native cluster).
+    """
+    namespace, deployments = shown.namespace, names_of(shown.resources.get("FlinkDeployment", ()))
     for kind in WORKLOADS:
-        for document in shown.resources.get(kind, ()):
-            found = plain_workload(kind, shown.namespace, document, reading)
-            if found and not is_operated(document) and found.origin.name not in deployments:
-                yield found
+        documents = (e for e in shown.resources.get(kind, ()) if _looks_like_flink(e))
+        for document in documents:
+            name = text_at(document, "metadata", "name")
+            if name not in deployments:
+                native = rest_uri(name, namespace, reading)
+                addresses = dict.fromkeys((native, native.replace(f"{name}-rest", name)))
+                origin = Origin(kind=kind, namespace=namespace, name=name)
+                yield PlainWorkload(origin, tuple(addresses))
 
 
 def _of_unknown_kind(kind: str, namespace: str) -> ResourceFacts:
@@ -164,29 +172,15 @@ class PlainWorkload:
     addresses: tuple[str, ...]
 
 
-def plain_workload(
-    kind: str, namespace: str, document: Mapping[str, Any], reading: Reading
-) -> PlainWorkload | None:
-    """Return a workload that may be a JobManager's; ``None`` for any other.
-
-    Its Service has its name (Flink's pages on standalone clusters), or ends in ``-rest`` (a native
-    cluster).
-    """
+def _looks_like_flink(document: Mapping[str, Any]) -> bool:
+    """Return whether a workload may be a JobManager's, and no operator's resource owns it."""
     words = [each.lower() for each in _words(document)]
     looks = any(_FLINK in each or "jobmanager" in each for each in words)
     if not looks or any(each in word for word in words for each in _NO_JOB_MANAGERS):
-        return None
-    name = text_at(document, "metadata", "name")
-    native = rest_uri(name, namespace, reading)
-    addresses = dict.fromkeys((native, native.replace(f"{name}-rest", name)))
-    return PlainWorkload(Origin(kind=kind, namespace=namespace, name=name), tuple(addresses))
-
-
-def is_operated(document: Mapping[str, Any]) -> bool:
-    """Return whether an operator's resource stands for a workload."""
+        return False
     owners = value_at(document, "metadata", "ownerReferences")
     found = owners if isinstance(owners, list) else ()
-    return any(value_at(each, "kind") == "FlinkDeployment" for each in found)
+    return all(value_at(each, "kind") != "FlinkDeployment" for each in found)
 
 
 def _words(document: Mapping[str, Any]) -> Iterator[str]:
