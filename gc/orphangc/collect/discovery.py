@@ -14,9 +14,10 @@ from orphangc.core.discovery.discovered_facts import (
     Origin,
     ResourceFacts,
     UnclearFact,
+    gathered_facts,
 )
 from orphangc.core.discovery.discovered_world import silent_sources
-from orphangc.core.discovery.sources.cluster_services import cluster_resource
+from orphangc.core.discovery.sources.cluster_services import configured_facts
 from orphangc.core.discovery.sources.read_resources import (
     FileText,
     NamespaceDocuments,
@@ -101,8 +102,11 @@ def _clusters(
     """
     answering = [uri for uri, each in answers.items() if not each.problem]
     for uri in dict.fromkeys((*answering, *named)):
-        found = cluster_resource(uri, answers[uri].options, reading)
-        where = found.origin.of(JOBS_PATH)
-        jobs = (JobFact(job_id=e, state=s, origin=where) for e, s in answers[uri].jobs.items())
-        new = (ClusterFact(uri=uri, origin=named[uri]),) if uri in named else ()
-        yield found.model_copy(update={"clusters": new, "jobs": tuple(jobs)})
+        origin, answer = Origin(kind=CLUSTER, namespace="", name=uri), answers[uri]
+        where, jobs = origin.of(JOBS_PATH), answer.jobs.items()
+        facts = (
+            *configured_facts(answer.options, origin, reading),
+            *(JobFact(job_id=job, state=state, origin=where) for job, state in jobs),
+            *([ClusterFact(uri=uri, origin=named[uri])] if uri in named else ()),
+        )
+        yield gathered_facts(origin, facts)

@@ -21,7 +21,7 @@ from orphangc.collect.state.discovery_memory import Memories, read_memories, rem
 from orphangc.core.discovery.discovered_facts import Discovery
 from orphangc.core.discovery.discovered_world import DiscoveredWorld, world_of_discovery
 from orphangc.core.discovery.one_spelling import spelled_once, spellings
-from orphangc.core.discovery.remembered_facts import Succession, successions, united
+from orphangc.core.discovery.remembered_facts import Succession, memory_of, successions, united
 from orphangc.core.discovery.sources.read_resources import FileText, NamespaceDocuments
 from orphangc.core.discovery.texts.flink_options import Reading
 from orphangc.core.model.settings import without_credentials
@@ -106,7 +106,7 @@ def discovered(
     world = found.model_copy(update={"clusters": clusters})
     over = _confirmed(successions(known), clusters)
     if is_remembered and not memories.problems:
-        remember(known, memories, before.acknowledged)
+        remember(memory_of(known, before.acknowledged), memories)
     return Discovered(
         configuration=with_world(configuration, world, [each.job_id for each in over], aliases),
         discovery=known,

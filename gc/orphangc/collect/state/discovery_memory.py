@@ -4,7 +4,7 @@ A marker beside the folder shows that there was a memory, should a rule of the s
 remove the folder alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -13,9 +13,8 @@ from orphangc.collect.state.memory_documents import (
     read_documents,
     write_document,
 )
-from orphangc.core.discovery.discovered_facts import Discovery, Origin, UnclearFact
-from orphangc.core.discovery.remembered_facts import DiscoveryMemory, memory_of
-from orphangc.core.memory.acknowledgement import Acknowledgement
+from orphangc.core.discovery.discovered_facts import Origin, UnclearFact
+from orphangc.core.discovery.remembered_facts import DiscoveryMemory
 from orphangc.core.model.joined_facts import joined
 from orphangc.errors import OrphanGcError
 from orphangc.ports import StateFiles
@@ -63,15 +62,8 @@ def read_memories(states: Iterable[StateFiles]) -> Memories:
     return Memories(tuple(reads), tuple(problems))
 
 
-def remember(known: Discovery, memories: Memories, acknowledged: Sequence[Acknowledgement]) -> None:
-    """Write what later cycles must know to every state location, or raise ``OrphanGcError``.
-
-    A word on a part that was gone ends when that is back: it says nothing of what is stored since.
-    """
-    parts = (each for one in known.resources for each in one.unclear)
-    back = {each.word_once_gone for each in parts if each.is_present}
-    words = tuple(each for each in acknowledged if each.what not in back)
-    memory = memory_of(known).model_copy(update={"acknowledged": words})
+def remember(memory: DiscoveryMemory, memories: Memories) -> None:
+    """Write what later cycles must know to every state location, or raise ``OrphanGcError``."""
     for read in memories.reads:
         write_discovery_memory(memory, read)
 

@@ -80,8 +80,12 @@ def _united(now: ResourceFacts, before: ResourceFacts | None) -> ResourceFacts:
     return joined(now, before.model_copy(update={"unclear": lasting}))
 
 
-def memory_of(discovery: Discovery) -> DiscoveryMemory:
+def memory_of(
+    discovery: Discovery, acknowledged: Iterable[Acknowledgement] = ()
+) -> DiscoveryMemory:
     """Return what later cycles must know.
+
+    A word on a part that was gone ends when that is back: it says nothing of what is stored since.
 
     A pin below a searched directory needs no memory: the checkpoint is found there. Nor does a
     directory inside one of the same use, nor one of a resource that is gone which another one
@@ -96,7 +100,12 @@ def memory_of(discovery: Discovery) -> DiscoveryMemory:
     for one in sorted(discovery.resources, key=lambda one: not one.is_present):
         kept.append(_remembered(one, uses, frozenset() if one.is_present else named))
         named.update(each.subject for each in one.directories)
-    return DiscoveryMemory(resources=tuple(each for each in kept if each))
+    parts = (each for one in discovery.resources for each in one.unclear)
+    back = {each.word_once_gone for each in parts if each.is_present}
+    return DiscoveryMemory(
+        resources=tuple(each for each in kept if each),
+        acknowledged=tuple(each for each in acknowledged if each.what not in back),
+    )
 
 
 def _remembered(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from orphangc.core.discovery.discovered_facts import Discovery
+from orphangc.core.discovery.discovered_facts import CLUSTER, Discovery, Origin, gathered_facts
 from orphangc.core.discovery.discovered_world import world_of_discovery
-from orphangc.core.discovery.sources.cluster_services import cluster_resource
+from orphangc.core.discovery.sources.cluster_services import configured_facts
 from orphangc.core.discovery.sources.read_resources import FileText
 from orphangc.core.discovery.texts.flink_options import Reading
 from support.discovered import ALL, ROOT, blocks_of, found
@@ -15,7 +15,8 @@ HA = {"state.checkpoints.dir": ROOT, "high-availability.type": "kubernetes"}
 
 def of_cluster(options):
     """Return the world that a cluster's REST service shows."""
-    shown = cluster_resource("http://x:8081", options, Reading())
+    origin = Origin(kind=CLUSTER, namespace="", name="http://x:8081")
+    shown = gathered_facts(origin, configured_facts(options, origin, Reading()))
     return world_of_discovery(Discovery(resources=(shown,)))
 
 

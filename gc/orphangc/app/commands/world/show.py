@@ -38,6 +38,7 @@ from orphangc.collect.world.memory_files import (
     read_memory,
     set_aside,
 )
+from orphangc.core.discovery.remembered_facts import memory_of
 from orphangc.core.lineage.continuation import resources_by_job
 from orphangc.core.memory.acknowledgement import Acknowledgement, acknowledging_command
 from orphangc.core.memory.remembered import StandingFact
@@ -266,7 +267,8 @@ def _acknowledged_part(config: Path | None, what: str) -> Acknowledgement:
             if str(files.location) == part.origin.name:
                 forget_discovery(files)
     else:
-        remember(found.discovery, memories, (*memories.before.acknowledged, word))
+        words = (*memories.before.acknowledged, word)
+        remember(memory_of(found.discovery, words), memories)
     always_shown().info("world.acknowledged", **word.model_dump(mode="json"))
     return word
 

@@ -11,15 +11,7 @@ from orphangc.core.cluster.place_options import (
     ZOOKEEPER_ROOT_OPTIONS,
 )
 from orphangc.core.cluster.zookeeper_paths import zookeeper_address
-from orphangc.core.discovery.discovered_facts import (
-    CLUSTER,
-    DiscoveredFact,
-    HaFact,
-    Origin,
-    ResourceFacts,
-    UnclearFact,
-    gathered_facts,
-)
+from orphangc.core.discovery.discovered_facts import DiscoveredFact, HaFact, Origin, UnclearFact
 from orphangc.core.discovery.texts.flink_options import (
     ZOOKEEPER_OPTIONS,
     FoundOptions,
@@ -51,12 +43,6 @@ def rest_uri(name: str, namespace: str, reading: Reading) -> str:
         namespace=namespace,
         port=port_of_rest(reading.options),
     )
-
-
-def cluster_resource(uri: str, options: Mapping[str, str], reading: Reading) -> ResourceFacts:
-    """Return the facts of a cluster."""
-    origin = Origin(kind=CLUSTER, namespace="", name=uri)
-    return gathered_facts(origin, configured_facts(options, origin, reading))
 
 
 def configured_facts(
