@@ -9,6 +9,7 @@ from orphangc.collect.decide.abandoned_savepoints import abandoned_savepoints
 from orphangc.collect.decide.assemble_plan import missing_by_job, plan_of
 from orphangc.collect.decide.decide_listing import DecidedListing, decide_listing
 from orphangc.collect.decide.judged_cycle import JudgedCycle, judged_cycle, marked_cycle
+from orphangc.collect.dependencies.checkpoint_holds import CheckpointHolds, PinnedPlaces
 from orphangc.collect.dependencies.foreign_usage import ForeignUsages, foreign_usages_of
 from orphangc.collect.dependencies.origins import OriginFacts, Origins
 from orphangc.collect.mark.mark import Mark, MarkedCycle, pinned_places
@@ -170,8 +171,12 @@ def _foreign_usages(
         cycle=known.evidence,
     )
     answers = marked.seen.answers
-    named = (*answers.named_by_resources(), *answers.named_by_configurations())
-    return replace(usages, named=named, beside=known.living_beside)
+    named = (
+        *((place, ("resource", by)) for place, by in answers.named_by_resources()),
+        *((place, ("named_by", by)) for place, by in answers.named_by_configurations()),
+    )
+    pinned = PinnedPlaces(tuple(dict.fromkeys(environment.settings.pins)))
+    return replace(usages, holds=CheckpointHolds(named, pinned), beside=known.living_beside)
 
 
 def _origin_facts(marked: MarkedCycle, known: JudgedCycle) -> OriginFacts:

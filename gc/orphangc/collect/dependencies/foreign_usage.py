@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
 
-from flinkstate.files.paths import by_each_name, is_same, meet, overlap, spellings, with_any_name
+from flinkstate.files.paths import by_each_name, is_same, overlap, with_any_name
 from flinkstate.places.locations import Location, is_within
+from orphangc.collect.dependencies.checkpoint_holds import CheckpointHolds
 from orphangc.collect.dependencies.origins import Origins
 from orphangc.collect.mark.mark import Mark
 from orphangc.collect.observe.observation import Environment
@@ -88,7 +89,7 @@ class ForeignUsages:
         held: UUIDs of live artifacts in its ``shared/``, by job key.
         stored: Returns the names of the files directly in a folder, none if it cannot be listed.
         ended: Keys of the jobs that are over.
-        named: Checkpoints that resources and configurations name, and which one does.
+        holds: What names snapshots as a whole: resources, configurations, and pins.
         beside: Jobs that only the search shows, and that are not over.
         origins: Checkpoints with which jobs may begin again.
         quarantines: Markers of checkpoints in quarantine whose copies were not read.
@@ -102,7 +103,7 @@ class ForeignUsages:
     held: Mapping[str, UuidSet]
     stored: Callable[[Location], FileNames]
     ended: Collection[str] = ()
-    named: Sequence[tuple[Location, str]] = ()
+    holds: CheckpointHolds = field(default_factory=CheckpointHolds)
     beside: Sequence[JobEvidence] = ()
     origins: Origins = field(default_factory=Origins)
     quarantines: Sequence[ExpiryMarker] = ()
@@ -110,7 +111,6 @@ class ForeignUsages:
     is_declared_ended: Callable[[str], bool] = lambda _: False
     written_at: Callable[[Checkpoint], datetime | None] = lambda each: each.modified_at
     unsearched: Sequence[tuple[Condition, str]] = ()
-    pins: Sequence[Location] = ()
 
     def check(
         self, key: str, asked: Sequence[Location] = (), weigh: Weigh = unweighed
@@ -214,19 +214,9 @@ class ForeignUsages:
             for foreign in [FileNames() if own.contains(folder) else names]
         )
 
-    @cached_property
-    def _named(self) -> dict[Location, set[str]]:
-        return by_each_name(self.named)
-
-    @cached_property
-    def _pinned(self) -> dict[Location, frozenset[Location]]:
-        return {each: spellings(each) for each in self.pins}
-
     def namers_of(self, place: Location) -> set[str]:
         """Return what names a snapshot as a whole: resources, configurations, and pins."""
-        names = spellings(place)
-        pins = {f"the pin {pin}" for pin, own in self._pinned.items() if meet(names, own)}
-        return pins | with_any_name(self._named, place)
+        return {f"the pin {by}" if kind == "pin" else by for kind, by in self.holds.of(place)}
 
     @cached_property
     def refusals(self) -> list[tuple[str, str, str]]:
@@ -302,7 +292,6 @@ def foreign_usages_of(
         is_declared_ended=partial(settings.is_declared_ended, by_id=True),
         written_at=partial(written_at, cycle=cycle),
         unsearched=_unsearched(judged.values(), cycle),
-        pins=settings.pins,
         broken=cycle.unreadable,
     )
 

@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 
-from flinkstate.files.paths import meet, spellings
 from flinkstate.places.locations import Location, canonical, places_of
 from orphangc.collect.cycle import Cycle
+from orphangc.collect.dependencies.checkpoint_holds import CheckpointHolds, Hold
 from orphangc.collect.dependencies.origins import (
     OriginFacts,
     hidden_origins,
@@ -24,7 +23,7 @@ from orphangc.collect.expire.savepoint_folders import NO_SAVEPOINTS, SavepointFo
 from orphangc.core.cluster.job_facts import shows_no_origin
 from orphangc.core.decision.evidence import Checkpoint, JobEvidence
 from orphangc.core.decision.judge import Judgement
-from orphangc.core.groups import grouped, sets_of
+from orphangc.core.groups import grouped
 from orphangc.core.lineage.checkpoint_fates import (
     CheckpointFate,
     HiddenOrigin,
@@ -45,51 +44,6 @@ from orphangc.core.model.codes import NEED_UNKNOWN
 from orphangc.core.model.types import JobState
 from orphangc.core.times.instants import shifted
 
-_Hold = tuple[str, str]
-"""Kind of a hold, and what holds, for people."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckpointHolds:
-    """Places that something names, whatever links and mounts it spells them by.
-
-    Attributes:
-        exact: Holds of one checkpoint, by each name of its folder.
-        pins: Pinned places, with everything below them.
-    """
-
-    exact: dict[Location, set[_Hold]]
-    pins: tuple[Location, ...]
-
-    def of(self, folder: Location) -> Iterator[_Hold]:
-        """Yield what holds the checkpoint in a folder."""
-        names = spellings(folder)
-        yield from sorted({hold for name in names for hold in self.exact.get(name, ())})
-        paths = {each.path for name in names for each in name.upwards()}
-        found = {at for path in paths for at in self._at.get(path, ())}
-        found.update(at for name in names for at in self._below.get(name.path, ()))
-        for pin in (self.pins[at] for at in sorted(found)):
-            if meet(spellings(pin), names):
-                yield "pin", str(pin)
-
-    @cached_property
-    def _at(self) -> dict[str, set[int]]:
-        """Positions of the pins by each path of theirs: what its URI leaves out is no matter."""
-        return sets_of(
-            (name.path, at) for at, pin in enumerate(self.pins) for name in spellings(pin)
-        )
-
-    @cached_property
-    def _below(self) -> dict[str, set[int]]:
-        """The same by the path of each folder around them."""
-        around = (
-            (each.path, at)
-            for at, pin in enumerate(self.pins)
-            for name in spellings(pin)
-            for each in name.upwards()
-        )
-        return sets_of(around)
-
 
 def holds_of(
     cycle: Cycle, facts: OriginFacts, *, self_sustained: Collection[str]
@@ -99,32 +53,29 @@ def holds_of(
     Args:
         self_sustained: Keys of the jobs that need no file that is not their own.
     """
-    answers, over = cycle.seen.answers, facts.over
+    over = facts.over
     free = {
         key
         for key, job in facts.jobs.items()
         if key in over or (key in self_sustained and recovers(job))
     }
-    exact: dict[Location, set[_Hold]] = {}
-    for place, kind, by in (
-        *((place, "resource", by) for place, by in answers.named_by_resources()),
-        *((place, "named_by", by) for place, by in answers.named_by_configurations()),
+    whole = cycle.foreign_usages.holds
+    named = (
+        *whole.named,
         *_registered(cycle),
         *_shown_by_flink(cycle, over),
-        *((at, "restored_by", by) for at, by in shown_origins(facts, free)),
-    ):
-        for name in spellings(place):
-            exact.setdefault(name, set()).add((kind, by))
-    return CheckpointHolds(exact=exact, pins=tuple(dict.fromkeys(answers.settings.pins)))
+        *((at, ("restored_by", by)) for at, by in shown_origins(facts, free)),
+    )
+    return CheckpointHolds(named, whole.pinned)
 
 
-_Held = tuple[Location, str, str]
+_Held = tuple[Location, Hold]
 
 
 def _registered(cycle: Cycle) -> Iterator[_Held]:
     for snapshot in cycle.seen.answers.snapshots:
         for place in places_of(snapshot.checkpoint_paths, cycle.seen.settings.aliases):
-            yield place, "registry", snapshot.job_id
+            yield place, ("registry", snapshot.job_id)
 
 
 def _shown_by_flink(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
@@ -134,7 +85,7 @@ def _shown_by_flink(cycle: Cycle, over: Collection[str]) -> Iterator[_Held]:
             continue
         paths = [each.external_path for facts in job.facts for each in facts.checkpoints]
         for place in places_of(paths, cycle.seen.settings.aliases):
-            yield place, "job", job.job_id
+            yield place, ("job", job.job_id)
 
 
 _RUNNING = "RUNNING"

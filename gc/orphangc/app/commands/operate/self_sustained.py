@@ -20,6 +20,7 @@ from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.runner.make_plan import opened_cycle
 from orphangc.app.wiring.compose import start_of, state_of
 from orphangc.collect.cycle import Cycle
+from orphangc.collect.dependencies.checkpoint_holds import CheckpointHolds
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.expire.assemble_report import DiscardingSink
@@ -106,7 +107,8 @@ def _check(
         if any(is_inside(place, directory) for directory in evidence.directories):
             raise SettingsError(f"--snapshot {place} is in the job's own directory")
     origins = [canonical(each.place) for each in before if each.restored_from]
-    usages = replace(cycle.foreign_usages, pins=())  # the one pin is what is asked about
+    named = cycle.foreign_usages.holds.named  # the one pin is what is asked about
+    usages = replace(cycle.foreign_usages, holds=CheckpointHolds(named))
     seen = usages.check(key, (*asked, *origins), Weighing(open_storage).weigh)
     for each in asked:
         _check_known(each, seen, before)

@@ -6,7 +6,7 @@ import pytest
 
 from flinkstate.files.paths import meet, spellings
 from flinkstate.places.locations import canonical
-from orphangc.collect.expire.lineage_facts import CheckpointHolds
+from orphangc.collect.dependencies.checkpoint_holds import CheckpointHolds, PinnedPlaces
 from support.builders import BASE
 from support.calls import calls_of
 
@@ -23,13 +23,13 @@ PLACES = [
 def test_a_pin_holds_what_is_at_below_or_around_it_or_may_be(folder) -> None:
     """The environment says what a URI leaves out."""
     expected = [("pin", str(p)) for p in PLACES if meet(spellings(p), spellings(folder))]
-    assert [*CheckpointHolds(exact={}, pins=tuple(PLACES)).of(folder)] == expected
+    assert [*CheckpointHolds((), PinnedPlaces(tuple(PLACES))).of(folder)] == expected
 
 
 def test_a_checkpoint_is_not_compared_with_every_pin() -> None:
     def work(count: int) -> int:
         pins = tuple(BASE.child(f"savepoints/savepoint-{number}") for number in range(count))
-        holds = CheckpointHolds(exact={}, pins=pins)
+        holds = CheckpointHolds((), PinnedPlaces(pins))
         return calls_of(lambda: [[*holds.of(BASE.child(f"{n}/chk-1"))] for n in range(count)])
 
     assert work(80) / 80 < 1.5 * work(20) / 20
