@@ -119,15 +119,14 @@ class Fresh:
     """Verdicts of a fresh cycle.
 
     Attributes:
-        is_listed: bool[len(known)], which of their keys are still stored.
-        is_revived: bool[len(known)], which of their objects are referred to again.
+        known: The tombstones before the sweep.
+        tombstoned: What the verdicts say of their objects.
         parts: Actions that it requests, by worker; ``None``: the plan itself is of this cycle.
         is_listed_anew: Whether the cycle listed the objects by itself.
     """
 
     known: Tombstones
-    is_listed: _Mask
-    is_revived: _Mask
+    tombstoned: TombstonedObjects
     parts: tuple[Shards, ...] | None
     is_listed_anew: bool = True
 
@@ -143,8 +142,7 @@ class Fresh:
             total.is_listed |= sink.tombstoned.is_listed
             total.is_revived |= sink.tombstoned.is_revived
             parts.append(sink.requested)
-        is_listed, is_revived = total.is_listed, total.is_revived
-        return cls(known, is_listed, is_revived, tuple(parts), is_listed_anew)
+        return cls(known, total, tuple(parts), is_listed_anew)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +270,7 @@ def _absent(
     sweep deleted it, or it is no longer an orphan.
     """
     absent = is_unasked & (tombstone >= 0)
-    absent[absent] = ~fresh.is_listed[tombstone[absent]]
+    absent[absent] = ~fresh.tombstoned.is_listed[tombstone[absent]]
     return absent | are_gone(rows, is_unasked & (tombstone < 0), reader)
 
 

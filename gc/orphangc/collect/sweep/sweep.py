@@ -91,7 +91,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
         if self.made is not None:
             seen = TombstonedObjects.among(self.made.tombstones)
             planned = requested_verdicts(map(seen.take, self.rows), self.scratch)
-            fresh = Fresh(self.made.tombstones, seen.is_listed, seen.is_revived, parts=None)
+            fresh = Fresh(self.made.tombstones, seen, parts=None)
             return ConfirmingCycle(cycle=self.made, planned=planned, fresh=fresh)
         planned = requested_verdicts(self.rows, self.scratch)
         known = self.run.state.tombstones()

@@ -8,7 +8,6 @@ from datetime import datetime
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -43,7 +42,6 @@ class TombstoneUpdate:
         since: End of the cycle: R17 counts checkpoints after the *whole* of it.
         laid: Receives the new tombstones, ``TOMBSTONE_SCHEMA``.
         deferred: Ids of the jobs that get none yet: not all of their world was searched.
-        is_revived: bool[len(known)], objects that plan or cycle refer to again.
     """
 
     fresh: Fresh
@@ -52,19 +50,15 @@ class TombstoneUpdate:
     laid: TemporaryRows
     deferred: frozenset[str] = frozenset()
     has_laid: bool = field(default=False, init=False)
-    is_revived: npt.NDArray[np.bool_] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Begin with what the cycle refers to again."""
-        self.is_revived = self.fresh.is_revived.copy()
 
     @property
     def revived_key(self) -> str | None:
         """Return the key of an object that had a tombstone and is referred to again."""
-        if not self.is_revived.any():
+        is_revived = self.fresh.tombstoned.is_revived
+        if not is_revived.any():
             return None
-        only_first = np.zeros_like(self.is_revived)
-        only_first[int(np.argmax(self.is_revived))] = True
+        only_first = np.zeros_like(is_revived)
+        only_first[int(np.argmax(is_revived))] = True
         (first,) = self.fresh.known.to_batches(only_first)
         return str(first["key"][0].as_py())
 
@@ -93,7 +87,7 @@ class TombstoneUpdate:
 
     def _drop(self, part: ConfirmedShard) -> pa.RecordBatch:
         had_one = part.tombstone >= 0
-        self.is_revived[part.tombstone[had_one]] = True
+        self.fresh.tombstoned.is_revived[part.tombstone[had_one]] = True
         outcomes = np.where(had_one, Outcome.DONE.value, Outcome.GONE.value)
         return with_outcomes(part.rows, outcomes.tolist())
 
@@ -102,7 +96,8 @@ class TombstoneUpdate:
 
         Those of objects that are not stored any more are forgotten.
         """
-        is_kept = self.fresh.is_listed & ~self.is_revived
+        seen = self.fresh.tombstoned
+        is_kept = seen.is_listed & ~seen.is_revived
         if not self.has_laid and is_kept.all():
             return None
         kept = self.fresh.known.to_batches(is_kept)
