@@ -175,11 +175,10 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """One bar of the picture."""
+class Bar(ByKind):
+    """One bar of the picture, and one row of the table beside it."""
 
     name: str
-    total: Amount
     segments: tuple[Segment, ...]
 
     @property
@@ -193,16 +192,14 @@ class Bar:
 
 def stacked(rows: Sequence[tuple[str, Mapping[ReasonKind, Amount]]]) -> tuple[Bar, ...]:
     """Return one bar for each row; the longest is as wide as the picture, zero is the left edge."""
-    totals = [sum(amounts.values(), Amount()) for _, amounts in rows]
-    widest = max((total.bytes for total in totals), default=0)
+    widest = max((total(amounts.values()).bytes for _, amounts in rows), default=0)
     return tuple(
-        Bar(name=name, total=total, segments=_segments(amounts, widest))
-        for (name, amounts), total in zip(rows, totals, strict=True)
+        Bar(name=name, kinds=amounts, segments=_segments(amounts, widest)) for name, amounts in rows
     )
 
 
 def _segments(amounts: Mapping[ReasonKind, Amount], widest: int) -> tuple[Segment, ...]:
-    found = {kind: amounts[kind] for kind in KINDS if kind in amounts and amounts[kind].bytes}
+    found = {kind: amounts[kind] for kind in KINDS if amounts[kind].bytes}
     places = spans([amount.bytes for amount in found.values()], widest)
     return tuple(
         Segment(kind=kind, x=x, width=width, amount=amount)

@@ -2,9 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,7 +13,7 @@ from starlette.responses import HTMLResponse
 from flinkstate.tables.checkpoint_view import PARTS
 from flinkstate.text.shown_text import KindText
 from orphangc import __version__
-from orphangc.app.console.text import entries
+from orphangc.app.console.text import Entry, entries
 from orphangc.app.render.advice import condition_advice
 from orphangc.app.render.stops import Fate
 from orphangc.app.render.template_environment import page_environment
@@ -23,14 +21,6 @@ from orphangc.core.documents.run_record import RunResult
 from orphangc.core.model.shown import RunMode
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
-
-
-class Tone(StrEnum):
-    """Tones of marks; the values are those of the report's fates, whose style they share."""
-
-    STOP = "refused"
-    WAIT = "blocked"
-    GO = "clear"
 
 
 MODE_TEXT: Mapping[RunMode, KindText] = {
@@ -45,17 +35,8 @@ MODE_TEXT: Mapping[RunMode, KindText] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ResultText:
-    """Name of a run's result, and advice about it."""
-
-    label: str
-    tone: Tone
-    advice: str
-
-
-RESULT_TEXT: Mapping[RunResult, ResultText] = {
-    RunResult(each.code): ResultText(each.title, Tone(each.mark), each.text)
+RESULT_TEXT: Mapping[RunResult, Entry] = {
+    RunResult(each.code): each
     for each in entries("""\
 done (clear): done
     Nothing to do.
@@ -82,6 +63,7 @@ missed (blocked): missed
     takes.
 """)
 }
+"""Each result in words, marked with the fate whose colour it has, and advice about it."""
 
 FATE_TEXT: Mapping[Fate, str] = {
     Fate.REFUSED: "cannot be judged",
@@ -89,12 +71,12 @@ FATE_TEXT: Mapping[Fate, str] = {
     Fate.CLEAR: "clear",
 }
 
-SUSTAINED_TEXT: Mapping[bool | None, tuple[str, Tone, str]] = {
-    True: ("yes", Tone.GO, "it needs no file of the snapshot that it was restored from"),
-    False: ("no", Tone.WAIT, "keep the snapshot that it was restored from: it uses files of it"),
-    None: ("cannot be known", Tone.WAIT, "keep the snapshot that it was restored from"),
+SUSTAINED_TEXT: Mapping[bool | None, tuple[str, Fate, str]] = {
+    True: ("yes", Fate.CLEAR, "it needs no file of the snapshot that it was restored from"),
+    False: ("no", Fate.BLOCKED, "keep the snapshot that it was restored from: it uses files of it"),
+    None: ("cannot be known", Fate.BLOCKED, "keep the snapshot that it was restored from"),
 }
-"""Short text, tone, and what follows from the answer."""
+"""Short text, the fate whose mark it has, and what follows from the answer."""
 
 
 def utc_minute(at: datetime) -> str:

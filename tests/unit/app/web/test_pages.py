@@ -215,9 +215,9 @@ def test_every_failure_is_shown_as_text(result):
     """An exit code is for programs."""
     record = without_plan(0, result=result)
     page = seen(a_status(a_root(record, a_record(1))))
-    assert f"The last run: {RESULT_TEXT[result].label}" in words(page)
+    assert f"The last run: {RESULT_TEXT[result].title}" in words(page)
     assert (
-        RESULT_TEXT[result].label
+        RESULT_TEXT[result].title
         in words(seen(a_status(a_root(record)), f"/ui/runs/{record.run_id}")).lower()
     )
 

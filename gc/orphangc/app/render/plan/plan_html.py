@@ -14,7 +14,7 @@ from orphangc.app.render.reason_groups import (
     AGE_LABELS,
     BOUND_TEXT,
     KINDS,
-    ByKind,
+    Bar,
     by_kind,
     kind_order,
     stacked,
@@ -30,13 +30,6 @@ from orphangc.core.model.tallies import Amount, Cell, summed, total
 from orphangc.core.model.types import Action, Reason, Scope
 
 VerdictKey = tuple[Scope, Action, Reason]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row(ByKind):
-    """Row of a picture and of the table beside it."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +75,8 @@ def _deciding(job: JobPart) -> frozenset[int]:
     return unknown or earliest
 
 
-def _rows(found: Mapping[str, Sequence[Cell]]) -> list[Row]:
-    return [Row(name=name, kinds=by_kind(own)) for name, own in found.items()]
+def _bars(found: Mapping[str, Sequence[Cell]]) -> tuple[Bar, ...]:
+    return stacked([(name, by_kind(own)) for name, own in found.items()])
 
 
 def settings_rows(settings: StorageRootSettings) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -150,20 +143,18 @@ def _context(plan: Plan, breakdown: Breakdown) -> dict[str, Any]:
 
 
 def _pictures(cells: tuple[Cell, ...], names: JobNames) -> dict[str, Any]:
-    """Return one row for each job, the largest first, and for each age, the youngest first."""
-    by_job = _rows(grouped(cells, lambda cell: names(cell.job_id)))
-    by_job.sort(key=lambda row: (-row.total.bytes, row.name))
+    """Return one bar for each job, the largest first, and for each age, the youngest first."""
+    every = _bars(grouped(cells, lambda cell: names(cell.job_id)))
+    by_job = sorted(every, key=lambda bar: (-bar.total.bytes, bar.name))
     of_age = grouped(cells, lambda cell: cell.age)
-    by_age = _rows({label: of_age.get(age, ()) for age, label in AGE_LABELS.items()})
     rest = by_job[JOBS_IN_PICTURE:]
     return {
         "by_job": by_job,
-        "by_age": by_age,
-        "columns": [kind for kind in KINDS if any(row.kinds[kind].objects for row in by_job)],
-        "bars_by_job": stacked([(row.name, row.kinds) for row in by_job[:JOBS_IN_PICTURE]]),
-        "bars_by_age": stacked([(row.name, row.kinds) for row in by_age]),
+        "by_age": _bars({label: of_age.get(age, ()) for age, label in AGE_LABELS.items()}),
+        "columns": [kind for kind in KINDS if any(bar.kinds[kind].objects for bar in by_job)],
+        "drawn": by_job[:JOBS_IN_PICTURE],
         "left_out": rest,
-        "left_out_bytes": sum(row.total.bytes for row in rest),
+        "left_out_bytes": sum(bar.total.bytes for bar in rest),
     }
 
 

@@ -9,15 +9,14 @@ from typing import Any
 from flinkstate.text.shown_text import counted, human_bytes
 from orphangc.app.config.configuration import HttpSettings
 from orphangc.app.render.advice import TROUBLES, Advice
-from orphangc.app.render.reason_groups import ReasonKind
+from orphangc.app.render.reason_groups import Bar, ReasonKind
 from orphangc.app.render.shown_names import PLACE_NAMES, JobNames
 from orphangc.app.render.stops import Fate, Stop, fate_of, stops
 from orphangc.app.status.status_store import RootStatus, Status
 from orphangc.app.web.jobs_and_runs import all_runs, is_outdated, job_names, known_jobs
-from orphangc.app.web.page_templates import RESULT_TEXT, Tone, relative_time, span_text
+from orphangc.app.web.page_templates import RESULT_TEXT, relative_time, span_text
 from orphangc.app.web.pages.page_view import (
     RootView,
-    Stored,
     cost_text,
     due_days,
     job_rows,
@@ -47,6 +46,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     cost = cost_text(left, http)
     only_reports = all(view.status.mode is RunMode.REPORT for view in roots)
     blocked = sum(fate_of(job) is Fate.BLOCKED for root in status.roots for job in root.jobs)
+    is_idle = only_reports or blocked or not plans
     jobs, worlds = job_rows(status), [each.world for each in plans if each.world is not None]
     world = united_world(worlds) if worlds else None
     runs, of_root = all_runs(status), grouped(jobs, lambda row: row.root)
@@ -58,7 +58,7 @@ def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
         "waits": waits,
         "setup": setup_of(status),
         "blocked": blocked,
-        "tone": Tone.STOP if acts else "idle" if only_reports or blocked or not plans else Tone.GO,
+        "tone": Fate.REFUSED if acts else "idle" if is_idle else Fate.CLEAR,
         "lead": " ".join(_sentences(status, roots, stored, swept=swept, cost=cost)),
         "sections": _sections(
             acts=bool(acts), next=only_reports, waits=bool(waits), world=world is not None
@@ -92,7 +92,7 @@ def _next_run_at(status: Status) -> Any:
 
 
 def _sentences(
-    status: Status, roots: list[RootView], stored: Stored, *, swept: int, cost: str
+    status: Status, roots: list[RootView], stored: Bar, *, swept: int, cost: str
 ) -> list[str]:
     unread = sum(root.newest_plan is None for root in status.roots)
     if unread == len(roots):
@@ -120,7 +120,7 @@ def _first_run(status: Status) -> str:
     )
 
 
-def _found(stored: Stored, swept: int, cost: str) -> str:
+def _found(stored: Bar, swept: int, cost: str) -> str:
     """Return the present numbers: the plan's, minus what its own sweep has deleted."""
     whole, orphaned = stored.total.bytes - swept, max(0, stored.orphaned.bytes - swept)
     if not stored.total.objects:
@@ -133,7 +133,7 @@ def _found(stored: Stored, swept: int, cost: str) -> str:
     )
 
 
-def _doubts(stored: Stored, unread: int, roots: int) -> list[str]:
+def _doubts(stored: Bar, unread: int, roots: int) -> list[str]:
     sentences = []
     refused = stored.kinds[ReasonKind.REFUSED].bytes
     if refused:
@@ -216,9 +216,9 @@ class AttentionNeed:
     places: list[AttentionPlace]
 
     @property
-    def tone(self) -> Tone:
-        """Return the tone of its mark."""
-        return Tone.WAIT if self.advice.waits else Tone.STOP
+    def tone(self) -> Fate:
+        """Return the fate whose mark and colour it has."""
+        return Fate.BLOCKED if self.advice.waits else Fate.REFUSED
 
     @property
     def jobs(self) -> int:
@@ -298,7 +298,7 @@ def _result_need(root: RootStatus, run: RunRecord) -> AttentionNeed:
     if streak > 1:
         message = f"{message} ({streak} times in a row)" if message else f"{streak} times in a row"
     passes = run.result in _PASSING and streak < _PATIENCE
-    advice = Advice(f"The last run: {words.label}", words.advice, waits=passes)
+    advice = Advice(f"The last run: {words.title}", words.text, waits=passes)
     return AttentionNeed(code=run.result, advice=advice, places=[_place(root, run, message)])
 
 

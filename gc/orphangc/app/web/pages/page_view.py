@@ -31,17 +31,9 @@ def cost_text(size: int, http: HttpSettings) -> str:
     return f"{'less than 1' if amount < 1 else f'about {amount:,.0f}'} {http.currency}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored(ByKind):
-    """Stored objects by kind, from the newest plans."""
-
-    bar: Bar
-
-
-def stored_in(name: str, tallies: Iterable[Tally]) -> Stored:
-    """Return the sums of tallies, with a bar as wide as the picture."""
-    kinds = by_kind(tallies)
-    return Stored(bar=stacked([(name, kinds)])[0], kinds=kinds)
+def stored_in(name: str, tallies: Iterable[Tally]) -> Bar:
+    """Return the sums of tallies as a bar that is as wide as the picture."""
+    return stacked([(name, by_kind(tallies))])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +45,7 @@ class RootView:
     """
 
     status: RootStatus
-    stored: Stored | None
+    stored: Bar | None
     growth: Growth | None
     jobs: int
     deleted: Amount
