@@ -4,8 +4,9 @@
 
 from collections.abc import Callable, Iterable
 
-from orphangc.collect.revalidate.revalidation import Precondition, _check_job
+from orphangc.collect.revalidate.revalidation import _check_job
 from orphangc.core.cluster.job_facts import ClusterFacts
+from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.model.types import Action
 from orphangc.errors import RefusedError
 from safety.model_checking import reads
@@ -13,7 +14,7 @@ from safety.model_checking.conduct import Collector, Conduct, Steps, rested, wit
 from safety.model_checking.reads import asked, visible
 from safety.model_checking.verdict import JobSeen, Seen, job_id, real_facts, verdicts
 from safety.model_checking.world import File, Place, Rest, World, told, told_instant
-from support.builders import a_cluster
+from support.builders import a_cluster, a_job
 from support.oracle import Verdict
 
 
@@ -97,7 +98,7 @@ def _mind(
 
 
 def _stable(world: World, collector: Collector, conduct: Conduct) -> tuple[Place, ...]:
-    """Return the newest root of each living job; mirrors ``revalidation._stable_of``."""
+    """Return the newest root of each living job; mirrors what ``Revalidation`` holds stable."""
     living = {n for n, job in enumerate(world.jobs) if job.is_running and n not in conduct.declared}
     newest = (
         max((root.place for root in collector.first_roots if root.home == n), default=None)
@@ -153,20 +154,21 @@ def _why_stopped(world: World, index: int, conduct: Conduct) -> str | None:
     now = asked(world, conduct, is_new=True)
     for number, (before, after) in enumerate(zip(collector.after, now, strict=True)):
         try:
-            _check_job(_precondition(number, before, conduct), _clusters(number, after, conduct))
+            _check_job(
+                _seen_before(number, before, conduct),
+                _clusters(number, after, conduct),
+                is_exported=number in conduct.exporting,
+                has_any_layout=False,
+            )
         except RefusedError as err:
             return str(err)
     return None
 
 
-def _precondition(number: int, before: Rest | None, conduct: Conduct) -> Precondition:
+def _seen_before(number: int, before: Rest | None, conduct: Conduct) -> JobEvidence:
     facts = () if before is None else (real_facts(number, before, conduct.rules.concurrent),)
-    epoch = "epoch" if number in conduct.exporting else None
     clusters = ("http://flink:8081",) * len(facts)
-    own = job_id(number)
-    return Precondition(
-        job_id=own, key=own, after=facts, clusters=clusters, stable=None, epoch=epoch
-    )
+    return a_job(job_id(number), after=facts, clusters=clusters)
 
 
 def _clusters(number: int, rest: Rest | None, conduct: Conduct) -> list[ClusterFacts]:

@@ -380,7 +380,7 @@ def nothing_written_down(patch: pytest.MonkeyPatch) -> None:
 def no_gate(patch: pytest.MonkeyPatch) -> None:
     """R13: roots alone prove liveness, however many checkpoints are pending."""
     remove("guard:gate", patch)
-    patch.setattr(revalidation, "_check_job", lambda *_: None)
+    patch.setattr(revalidation, "_check_job", lambda *_, **__: None)
 
 
 def entries_protect_nothing(patch: pytest.MonkeyPatch) -> None:

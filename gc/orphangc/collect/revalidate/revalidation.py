@@ -1,6 +1,6 @@
 """Checks that a cycle's evidence still holds, before and after every batch (R18, R22)."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -25,7 +25,6 @@ from orphangc.collect.state.store import RootState
 from orphangc.core.cluster.ha_facts import HaFacts
 from orphangc.core.cluster.job_facts import (
     ClusterFacts,
-    JobFacts,
     eligibility_problem,
     hidden_origin_problem,
     is_same_incarnation,
@@ -140,75 +139,6 @@ _PATIENCE_SECONDS = 0.5
 _Words = npt.NDArray[np.uint64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Precondition:
-    """Facts of one job that a deletion depends on.
-
-    Attributes:
-        job_id: Identifier of the job, "" if unknown.
-        key: Name of the job in messages.
-        after: REST answers about it at the end of the cycle, one for each cluster that runs it.
-        clusters: Clusters that gave these answers, in the same order.
-        others: Other clusters that run a job of its id.
-        stable: Newest checkpoint folder of a living job, which must still exist.
-        held_by: HA metadata that held the job in the cycle; no other may hold it now.
-        epoch: JobManager that exports its registry, if the deletion depends on that registry.
-        has_any_layout: Whether only files are deleted whose rules hold for any layout and any
-            number of checkpoints at once (R56).
-    """
-
-    job_id: JobId
-    key: str
-    after: tuple[JobFacts, ...]
-    stable: Location | None
-    clusters: tuple[str, ...] = ()
-    others: frozenset[str] = frozenset()
-    held_by: frozenset[str] = frozenset()
-    epoch: str | None = None
-    snapshot_names: frozenset[str] = frozenset()
-    has_any_layout: bool = False
-
-
-def preconditions_of(
-    jobs: Iterable[JobEvidence], of_any_layout: Container[str] = ()
-) -> tuple[Precondition, ...]:
-    """Return the facts that must not change of the jobs that a deletion depends on.
-
-    Args:
-        of_any_layout: Keys of the jobs that a guard refuses but for areas whose rules hold for any
-            layout.
-    """
-    return tuple(
-        Precondition(
-            job_id=job.job_id,
-            key=job.key,
-            after=job.after,
-            has_any_layout=job.key in of_any_layout,
-            stable=_stable_of(job),
-            clusters=job.clusters,
-            others=job.clusters_of_id - set(job.clusters),
-            held_by=job.holds_of_id | {hold.uri for hold in job.holds},
-            epoch=_epoch_of(job),
-            snapshot_names=frozenset() if job.exported is None else job.exported.names,
-        )
-        for job in jobs
-    )
-
-
-def _stable_of(job: JobEvidence) -> Location | None:
-    """Return the checkpoint that a living job's evidence depends on; a registry needs none (T2)."""
-    if job.state is JobState.ENDED or job.latest is None or _epoch_of(job) is not None:
-        return None
-    return job.latest.folder
-
-
-def _epoch_of(job: JobEvidence) -> str | None:
-    exported = job.exported
-    if exported is None or exported.response is None or job.state is JobState.ENDED:
-        return None
-    return exported.response.jm_epoch
-
-
 @dataclass(frozen=True, slots=True)
 class CurrentReferences:
     """Result of one check: the evidence still held, and these names were in use.
@@ -246,14 +176,20 @@ class Revalidation:
     Exporters get no new nonce: any snapshot newer than the cycle's is as good (T2).
 
     Attributes:
+        jobs: Jobs that the deletion depends on, as the cycle saw them.
+        of_any_layout: Keys of those that a guard refuses but for areas whose rules hold for any
+            layout and any number of checkpoints at once (R56).
         has_savepoints: Whether files of savepoints' folders are deleted: none may be pending (R33).
     """
 
     environment: Environment
-    jobs: Sequence[Precondition]
+    jobs: Sequence[JobEvidence]
     state: RootState
     lock: Lock
+    of_any_layout: Container[str] = ()
     has_savepoints: bool = False
+    _exporting: Container[str] = field(init=False)
+    _stable: Mapping[str, Location] = field(init=False)
     _clusters: tuple[ClusterFacts, ...] = ()
     _ha: tuple[HaFacts, ...] = ()
     _registries: RegistryWatch = field(init=False)
@@ -263,12 +199,27 @@ class Revalidation:
     _shared: SingleFlight[CurrentReferences] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Let threads that ask at the same time share one check."""
-        exporting = {job.job_id: job for job in self.jobs if job.epoch is not None}
+        """Let threads that ask at the same time share one check.
+
+        Of a living job its JobManager's epoch must stay, where its registry is exported (T2), or
+        else the checkpoint that its evidence depends on.
+        """
+        living = [job for job in self.jobs if job.state is not JobState.ENDED]
+        exporting = {
+            job.key: (job, exported, exported.response.jm_epoch)
+            for job in living
+            if (exported := job.exported) is not None and exported.response is not None
+        }
+        self._exporting = exporting.keys()
+        self._stable = {
+            job.key: latest.folder
+            for job in living
+            if job.key not in exporting and (latest := job.latest) is not None
+        }
         self._registries = RegistryWatch(
             self.environment.exporters,
-            epochs={job_id: job.epoch or "" for job_id, job in exporting.items()},
-            seen={job_id: set(job.snapshot_names) for job_id, job in exporting.items()},
+            epochs={job.job_id: epoch for job, _, epoch in exporting.values()},
+            seen={job.job_id: set(exported.names) for job, exported, _ in exporting.values()},
         )
         self._shared = SingleFlight(self._check_all)
 
@@ -396,10 +347,10 @@ class Revalidation:
 
     def _check_stable(self, found: Sequence[Checkpoint | UnreadableCheckpoint]) -> None:
         folders = {each.folder for each in found if isinstance(each, Checkpoint)}
-        for job in self.jobs:
-            if job.stable is not None and job.stable not in folders:
+        for key, stable in self._stable.items():
+            if stable not in folders:
                 raise RefusedError(
-                    f"checkpoint {job.stable} of job {job.key} was subsumed during the sweep;"
+                    f"checkpoint {stable} of job {key} was subsumed during the sweep;"
                     " stopped, the next run goes on",
                     guard=Guard.UNSTABLE_ROOT,
                 )
@@ -411,7 +362,12 @@ class Revalidation:
         except RegistryUnavailableError as err:
             raise RefusedError(f"{err}; stopped", guard=Condition.GATE_NOT_SEEN) from err
         for job in self.jobs:
-            _check_job(job, self._clusters)
+            _check_job(
+                job,
+                self._clusters,
+                is_exported=job.key in self._exporting,
+                has_any_layout=job.key in self.of_any_layout,
+            )
             _check_holds(job, self._ha)
         pending = pending_savepoint_problem(self._clusters) if self.has_savepoints else None
         if pending is not None:
@@ -432,10 +388,12 @@ def _error_of(check: Callable[[], None]) -> OrphanGcError | None:
     return None
 
 
-def _check_job(job: Precondition, clusters: Sequence[ClusterFacts]) -> None:
+def _check_job(
+    job: JobEvidence, clusters: Sequence[ClusterFacts], *, is_exported: bool, has_any_layout: bool
+) -> None:
     job_id = job.job_id
     shown = {each.uri: each.jobs[job_id] for each in clusters if job_id in each.jobs}
-    known = {*job.clusters, *job.others}
+    known = {*job.clusters, *job.clusters_of_id}
     new = {
         uri for uri, facts in shown.items() if uri not in known and not facts.is_globally_terminal
     }
@@ -451,17 +409,18 @@ def _check_job(job: Precondition, clusters: Sequence[ClusterFacts]) -> None:
             raise RefusedError(
                 f"job {job_id} was started again during the sweep; stopped", guard=Guard.GATE
             )
-        if job.has_any_layout:
+        if has_any_layout:
             continue
-        problem = eligibility_problem(after) if job.epoch is None else layout_problem(after)
+        problem = layout_problem(after) if is_exported else eligibility_problem(after)
         if problem is not None:
             raise RefusedError(f"{problem}; stopped", guard=Guard.GATE)
 
 
-def _check_holds(job: Precondition, answers: Sequence[HaFacts]) -> None:
+def _check_holds(job: JobEvidence, answers: Sequence[HaFacts]) -> None:
+    known = job.holds_of_id | {hold.uri for hold in job.holds}
     for facts in answers:
         for hold in facts.holds:
-            if hold.job_id == job.job_id and hold.uri not in job.held_by:
+            if hold.job_id == job.job_id and hold.uri not in known:
                 raise RefusedError(
                     f"{hold.uri} holds job {job.job_id} by now; stopped", guard=Guard.GATE
                 )

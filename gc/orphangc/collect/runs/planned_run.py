@@ -16,7 +16,7 @@ import structlog
 
 from orphangc.collect.cycle import Cycle
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.revalidate.revalidation import Revalidation, preconditions_of
+from orphangc.collect.revalidate.revalidation import Revalidation
 from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.runs.result import SweepResult, code_of
 from orphangc.collect.runs.undisturbed import undisturbed
@@ -174,10 +174,11 @@ class PlannedRun(ABC, Generic[_Found]):
         *,
         has_savepoints: bool = False,
     ) -> Revalidation:
-        """Return what checks the evidence of a cycle again; see ``preconditions_of``."""
+        """Return what checks the evidence of a cycle again; see ``Revalidation``."""
         return Revalidation(
             environment=self.environment,
-            jobs=preconditions_of(jobs, of_any_layout),
+            jobs=tuple(jobs),
+            of_any_layout=of_any_layout,
             state=self.run.state,
             lock=self.run.lock,
             has_savepoints=has_savepoints,

@@ -1,6 +1,5 @@
 """Looking again: whatever changed since the cycle is noticed, and what roots name is protected."""
 
-import pickle
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from hashlib import sha256
@@ -13,11 +12,12 @@ from flinkstate.places.locations import canonical
 from orphangc.adapters.open import open_storage
 from orphangc.collect.observe.checkpoints import CheckpointReader
 from orphangc.collect.observe.observation import Environment
-from orphangc.collect.revalidate.revalidation import Precondition, Revalidation, preconditions_of
+from orphangc.collect.revalidate.revalidation import Revalidation
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.core.cluster.ha_facts import HaFacts, PlaceNamed
 from orphangc.core.cluster.job_facts import ClusterFacts, JobFacts
+from orphangc.core.decision.evidence import JobEvidence
 from orphangc.core.exporter.exporter_answer import Exported
 from orphangc.core.model.codes import Condition
 from orphangc.core.model.settings import StorageRootSettings
@@ -35,6 +35,7 @@ from support.builders import (
     a_cluster,
     a_hold,
     a_job,
+    a_root,
     a_snapshot,
     an_ended_job,
     some_facts,
@@ -115,22 +116,24 @@ class Scene:
         )
         facts = {
             "environment": environment,
-            "jobs": (self.precondition,),
+            "jobs": (self.evidence,),
             "state": self.state,
             "lock": self.lock,
         }
         return Revalidation(**{**facts, **changes})
 
     @property
-    def precondition(self) -> Precondition:
-        stable = canonical(str(self.job.folder / "chk-8"))
-        return Precondition(
-            job_id=self.job.id,
-            key=self.job.id,
+    def evidence(self) -> JobEvidence:
+        latest = a_root(8, job=self.job.id, folder=canonical(str(self.job.folder / "chk-8")))
+        return a_job(
+            self.job.id,
+            before=(replace(self.facts, latest_completed_id=8),),
             after=(self.facts,),
             clusters=("http://flink",),
-            stable=stable,
-            held_by=frozenset({a_hold(job=self.job.id).uri}),
+            own_checkpoints=(latest,),
+            ids_before=frozenset({8}),
+            ids_after=frozenset({8}),
+            holds_of_id=frozenset({a_hold(job=self.job.id).uri}),
         )
 
     def names(self, *paths: Path) -> list[bool]:
@@ -239,12 +242,13 @@ def test_whatever_the_evidence_rested_on_is_looked_at_each_time(scene, change) -
     assert scene.revalidation.check_after().names(rows).tolist() == [True]
 
 
-def test_registry_mode_rests_on_a_jobmanager_and_on_no_root() -> None:
+def test_registry_mode_rests_on_a_jobmanager_and_on_no_root(scene) -> None:
     """T2: a subsumed root and four checkpoints at once stop nothing; another epoch does."""
     exported = Exported(job_id=JOB, baseline=a_snapshot(), response=a_snapshot(sequence=18))
-    seen = preconditions_of([a_job(), a_job(exported=exported), an_ended_job(exported=exported)])
-    assert [each.epoch for each in seen] == [None, "epoch-1", None]
-    assert [each.stable is None for each in seen] == [False, True, True]
+    jobs = [a_job(), a_job(exported=exported), an_ended_job(exported=exported)]
+    seen = [scene.looking(jobs=(each,)) for each in jobs]
+    assert [dict(each._registries.epochs) for each in seen] == [{}, {JOB: "epoch-1"}, {}]
+    assert [not each._stable for each in seen] == [False, True, True]
 
 
 def test_a_halt_is_named_as_the_reason(scene) -> None:
@@ -294,13 +298,6 @@ def test_ha_metadata_that_is_gone_or_of_another_job_stops_nothing(scene) -> None
     for holds in ((), (a_hold(8, job=scene.job.id), a_hold(3, job="f" * 32, uri="x"))):
         scene.namespace.facts = a_namespace(*holds)
         scene.revalidation.check()
-
-
-def test_what_is_watched_can_be_sent_to_other_processes(scene) -> None:
-    """A few facts of a job, not its roots."""
-    data = pickle.dumps(scene.precondition)
-    assert pickle.loads(data) == scene.precondition
-    assert len(data) < 5_000
 
 
 @pytest.mark.parametrize("kind", ["siblings", "remembered"])
