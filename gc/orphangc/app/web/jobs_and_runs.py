@@ -220,13 +220,17 @@ class FoundRun:
 
     @property
     def undo(self) -> str | None:
-        """Return the command that brings back what the run deleted; ``None`` if it is nothing, or
-        a terminal does not show the name of the folder.
-        """
+        """Return the command that brings back what the run deleted; ``None`` if it is nothing."""
         folder = self.record.plan_folder
-        if folder is None or not self.record.has_deleted or visible(folder) != folder:
+        if folder is None or not self.record.has_deleted:
             return None
-        return shlex.join(["orphangc", "undelete", folder])
+        return shown_command("undelete", folder)
+
+
+def shown_command(*words: str) -> str | None:
+    """Return a command of ours; ``None`` if a terminal does not show all of its words."""
+    is_shown = all(visible(each) == each for each in words)
+    return shlex.join(["orphangc", *words]) if is_shown else None
 
 
 def all_runs(status: Status, root: str | None = None) -> list[RunRecord]:

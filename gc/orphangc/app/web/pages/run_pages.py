@@ -5,7 +5,6 @@ What the ``_metadata`` of one checkpoint holds is read on request, by a child pr
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -17,11 +16,10 @@ from pydantic import ValidationError
 
 from flinkstate.places.locations import canonical
 from flinkstate.text.redaction import redacted
-from flinkstate.text.shown_text import visible
 from orphangc.app.render.reason_groups import REASONS, headline_of
 from orphangc.app.render.retention.lineage_picture import LineagePicture, drawn
 from orphangc.app.render.shown_names import JobNames
-from orphangc.app.web.jobs_and_runs import FoundRun
+from orphangc.app.web.jobs_and_runs import FoundRun, shown_command
 from orphangc.app.web.problem_documents import problem
 from orphangc.core.documents.lineage_report import (
     LINEAGES_FILE,
@@ -107,9 +105,7 @@ def checkpoint_context(found: FoundRun, uri: str, page_part: ReadPagePart) -> di
         part = page_part(uri, aliases)
     except OrphanGcError as err:
         raise problem(HTTPStatus.SERVICE_UNAVAILABLE, redacted(f"{uri}: {err}.")) from err
-    words = ["orphangc", "inspect", uri, *(w for a in aliases for w in ("--alias", a))]
-    is_shown = visible("".join(words)) == "".join(words)
-    command = shlex.join(words) if is_shown else None
+    command = shown_command("inspect", uri, *(w for a in aliases for w in ("--alias", a)))
     return {"run": record, "checkpoint": each, "part": Markup(part), "command": command}  # noqa: S704 - our own template escaped it
 
 
@@ -207,12 +203,9 @@ def _relative(key: str, root: str) -> str:
 
 
 def _command(key: str, folder: str) -> str | None:
-    """Return the command that explains more; ``None`` for a name that a terminal does not show."""
-    if visible(key + folder) != key + folder:
-        return None
     if key.startswith("-"):
-        return shlex.join(["orphangc", "explain", "--plan", folder, "--", key])
-    return shlex.join(["orphangc", "explain", key, "--plan", folder])
+        return shown_command("explain", "--plan", folder, "--", key)
+    return shown_command("explain", key, "--plan", folder)
 
 
 def _examples(lookup: VerdictLookup, plan: Plan) -> dict[Reason, Sequence[Mapping[str, Any]]]:
