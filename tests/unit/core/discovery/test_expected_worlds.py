@@ -423,6 +423,14 @@ def test_no_secret_of_a_configuration_is_shown() -> None:
     assert "a-password" not in unclear.why
 
 
+@pytest.mark.parametrize("namespace", ["no", "on", "0123", "12:30"])
+def test_a_text_that_is_a_value_of_yaml_1_1_is_a_text(namespace) -> None:
+    """HA metadata of Norway's jobs is in the namespace ``no``, and not in ``false``."""
+    text = f"high-availability.type: kubernetes\nkubernetes.namespace: {namespace}\n"
+    discovery = discovery_of([], [FileText(path="/conf/config.yaml", text=text)], Reading())
+    assert world_of_discovery(discovery).kubernetes_ha == (namespace,)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "roots"),
     [

@@ -65,11 +65,14 @@ def _begin_of(said: str) -> str:
     return _BEGIN.split(said, maxsplit=1)[0][:40]
 
 
-class _UniqueKeys(yaml.SafeLoader):
-    """Loads YAML, each key as text, and refuses a key that stands twice, as Flink does."""
+class _Texts(yaml.BaseLoader):
+    """Loads YAML's texts as they stand, and refuses a key that stands twice, as Flink does.
+
+    Flink reads YAML 1.2, in which ``no``, ``on`` and ``0123`` are no values of YAML 1.1.
+    """
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        found = {str(key): each for key, each in super().construct_mapping(node, deep=deep).items()}
+        found = super().construct_mapping(node, deep=deep)
         if len(found) != len(node.value):
             raise yaml.constructor.ConstructorError(None, None, "a key stands twice")
         return found
@@ -79,9 +82,9 @@ def _of_yaml(name: str, text: str) -> Mapping[str, Any]:
     if text.count("[") + text.count("{") > _MOST_BRACKETS:
         raise UnclearFieldError(name, f"has more than {_MOST_BRACKETS} brackets", value=text)
     try:
-        if any(isinstance(each, yaml.AliasToken) for each in yaml.scan(text, yaml.SafeLoader)):
-            raise UnclearFieldError(name, "has YAML aliases", value=text)
-        content = yaml.load(text, _UniqueKeys)  # noqa: S506 - a safe loader
+        if any(isinstance(e, yaml.AliasToken | yaml.TagToken) for e in yaml.scan(text, _Texts)):
+            raise UnclearFieldError(name, "has YAML aliases or tags", value=text)
+        content = yaml.load(text, _Texts)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, *NO_VALUE) as err:
         raise UnclearFieldError(name, "is no YAML", value=text) from err
     if content is None:
