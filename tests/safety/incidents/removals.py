@@ -487,7 +487,7 @@ def _clusters_without_a_directory(patch: _Patch) -> None:
 
 def _jobs_without_a_checkpoint(patch: _Patch) -> None:
     """Take a job of a resource for one without state where no checkpoint of it is seen (R8)."""
-    patch.setattr(Hold, "may_have_checkpoint", property(lambda hold: bool(hold.retained_ids)))
+    patch.setattr(Hold, "is_of_unfinished", False)
 
 
 def _lasting_blocks(patch: _Patch) -> None:

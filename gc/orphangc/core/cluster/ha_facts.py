@@ -43,11 +43,11 @@ class Hold:
     states: tuple[str, ...] = ()
 
     @property
-    def may_have_checkpoint(self) -> bool:
-        """Return whether its job may go on from a checkpoint of its own: HA metadata retains one,
-        or nothing has stopped the job, as far as its resource says.
+    def is_of_unfinished(self) -> bool:
+        """Return whether a resource says that nothing stopped its job, which may have checkpoints
+        in any place.
         """
-        return bool(self.retained_ids) or any(each.startswith(JOB) for each in self.states)
+        return any(each.startswith(JOB) for each in self.states)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -195,9 +195,11 @@ def _is_unread(job: JobEvidence, cycle: CycleEvidence) -> bool:
     if _is_seen_running(job):
         return job.is_origin_unread
     seen = job.ids_at_start | job.ids_before | job.ids_after
-    if seen or any(hold.may_have_checkpoint for hold in job.holds):
+    if seen or any(hold.retained_ids for hold in job.holds):
         return True
-    return _is_shown(job) and job.is_origin_unread
+    if _is_shown(job):
+        return job.is_origin_unread
+    return any(hold.is_of_unfinished for hold in job.holds)
 
 
 def _doubt_about(job: JobEvidence, cycle: CycleEvidence) -> str | None:

@@ -1,5 +1,6 @@
 """What stops one job stops the jobs whose files it needs, along every chain of restores."""
 
+from dataclasses import replace
 from itertools import pairwise, permutations
 
 import pytest
@@ -17,6 +18,7 @@ from support.builders import (
     THIRD_JOB,
     a_broken_root,
     a_cycle,
+    a_hold,
     a_job,
     a_root,
     a_snapshot,
@@ -291,6 +293,20 @@ def test_a_job_that_no_look_showed_may_need_the_files_of_any(seen: dict) -> None
     assert own in {Guard.NO_ROOTS, Guard.RETAINED_ROOT_MISSING, Guard.REGISTRY}
     passed_on = own if own is Guard.RETAINED_ROOT_MISSING else Guard.DEPENDENT_JOB
     assert found == {A: passed_on, C: passed_on}
+
+
+def test_a_job_that_its_resource_alone_shows_may_need_files_of_any() -> None:
+    """R12, R39: where its checkpoints lie is unknown, unless nothing says that it has one."""
+    resource = a_hold(job=B, cluster="", states=("job FAILED",))
+    held = {"held_before": (resource,), "held_after": (resource,), "survey": STILL}
+    unseen = a_job(B, **UNSEEN, **NO_IDS, **held)
+    assert refusals([unseen, an_ended_job(A)])[A] is Guard.DEPENDENT_JOB
+    failed = some_facts(B, status="FAILED", checkpoints=(), latest_completed_id=None)
+    shown = replace(unseen, before=(failed,), after=(failed,))
+    assert refusals([shown, an_ended_job(A)])[A] is None
+    stopped = (replace(resource, states=("suspended",)),)
+    suspended = replace(unseen, held_before=stopped, held_after=stopped)
+    assert refusals([suspended, an_ended_job(A)])[A] is None
 
 
 @pytest.mark.parametrize("restored_id", [9, 4711])
