@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from pydantic import BaseModel, ValidationError
@@ -22,6 +22,7 @@ from flinkstate.places.locations import Alias, Location, canonical, parse_alias
 from flinkstate.text.problems import in_one_line, nearest, problems_in
 from orphangc.adapters.storage_options import use_storage_options
 from orphangc.app.config.configuration import ConfigSection, Configuration, ScheduledRoot
+from orphangc.app.config.in_world import in_world, joined
 from orphangc.app.config.validate import (
     SINGULAR,
     SPELLED,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:  # most files discover nothing
     from orphangc.core.discovery.discovered_world import DiscoveredWorld
 
 log = structlog.get_logger()
-
-_Root = TypeVar("_Root", bound=StorageRootSettings)
 
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     name: each.annotation
@@ -285,21 +284,7 @@ def _with_others(
         "sibling_statements": tuple(said[each.root] for each in others if each.root in said),
     }
     added = {name: [e for one in others for e in getattr(one, name)] for name in _OF_ALL}
-    return _joined(root, added).model_copy(update=update)
-
-
-def _joined(root: _Root, added: Mapping[str, Iterable[str]]) -> _Root:
-    """Return a storage root with more values of some settings, each value once.
-
-    Others may state that this storage root holds no checkpoint; it is searched here anyway.
-    """
-    more = {**added, "empty_roots": _not_around(root, added.get("empty_roots", ()))}
-    update = {name: (*getattr(root, name), *values) for name, values in more.items()}
-    return root.model_copy(update={name: tuple(dict.fromkeys(e)) for name, e in update.items()})
-
-
-def _not_around(root: StorageRootSettings, places: Iterable[str]) -> tuple[str, ...]:
-    return tuple(each for each in places if not canonical(each).contains(root.location))
+    return joined(root, added).model_copy(update=update)
 
 
 def _statements(roots: Sequence[ScheduledRoot]) -> dict[str, SiblingStatements]:
@@ -356,27 +341,11 @@ def with_world(
         "pin": world.pins,
         "ended_job": ended,
     }
-    roots = tuple(_joined(each, added) for each in (*configuration.storage_roots, *new))
+    roots = tuple(joined(each, added) for each in (*configuration.storage_roots, *new))
     update = {"discovery": known, "storage_roots": roots}
     found = with_defaults(configuration.model_copy(update=update), Path("discovery"))
     searched = tuple(in_world(each, world) for each in found.storage_roots)
     return found.model_copy(update={"storage_roots": searched})
-
-
-def in_world(root: _Root, world: DiscoveredWorld) -> _Root:
-    """Return a storage root with the places and pins of a world, and what is unclear in it.
-
-    What is unclear already is so for this run: it knows better than one of earlier cycles.
-    """
-    own, named = root.own_places, (*world.extra_roots, *world.known_roots)
-    added = {
-        "pin": world.pins,
-        "siblings": [each for each in named if canonical(each) not in own],
-        "named_by_flink": named,
-        "without_checkpoints": _not_around(root, world.without_checkpoints),
-        "unclear": () if root.unclear else [each.block for each in world.unclear],
-    }
-    return _joined(root, added)
 
 
 def chosen_roots(

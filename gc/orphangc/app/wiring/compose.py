@@ -25,7 +25,7 @@ from orphangc.adapters.rows.earlier_storage import EarlierStorage
 from orphangc.adapters.rows.resumable_listing import ListingIdentity, ResumableListing
 from orphangc.adapters.rows.spool import ArrowSpool
 from orphangc.adapters.storage_options import storage_options
-from orphangc.app.config.load import in_world
+from orphangc.app.config.in_world import in_world
 from orphangc.app.wiring.clock import now
 from orphangc.app.wiring.engines import LOCAL, EngineChoice
 from orphangc.app.wiring.searched_places import searched_beside, storage_search
