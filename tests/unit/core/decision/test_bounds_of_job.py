@@ -7,8 +7,13 @@ import pytest
 from orphangc.core.decision.bounds_of_job import area_facts_of, bounds_of_job
 from orphangc.core.decision.judge import Judgement
 from orphangc.core.exporter.exporter_answer import Exported
-from orphangc.core.exporter.registry_snapshot import JobSettings, MergingSettings
-from orphangc.core.model.bounds import NEVER
+from orphangc.core.exporter.registry_snapshot import (
+    IssuedCheckpoint,
+    JobSettings,
+    MergingSettings,
+    RetainedCheckpoint,
+)
+from orphangc.core.model.bounds import NEVER, BoundName
 from orphangc.core.model.types import AreaName, DirectoryLayout
 from support.builders import (
     JOB,
@@ -46,6 +51,17 @@ def test_a_job_without_a_checkpoint_shows_none_that_completed() -> None:
     """Nothing ends the quarantine but a checkpoint; only of an ended job is none needed."""
     bounds = bounds_of_job(replace(a_job(), own_checkpoints=()), Judgement(), a_cycle(), None)
     assert bounds.newest_completed_at == bounds.cutoff == NEVER
+
+
+def test_the_first_snapshot_bounds_what_its_retained_and_pending_checkpoints_may_name() -> None:
+    """R16, R4: ids issued before the oldest retained one are over; without one none is."""
+    retained = RetainedCheckpoint(id=41, is_savepoint=False, path="chk-41")
+    pending = tuple(IssuedCheckpoint(id=each, at=ago(f"{50 - each}h")) for each in (40, 42))
+    job = a_job(snapshots=(a_snapshot(retained=(retained,), issued=pending),))
+    bounds = bounds_of_job(job, Judgement(), a_cycle(), None)
+    assert bounds.oldest_retained_checkpoint_id == 41
+    (issued,) = (each.at for each in bounds.bounds if each.name is BoundName.OLDEST_ISSUED)
+    assert ago("9h") < issued < ago("7h")
 
 
 def test_files_are_merged_within_if_that_is_stated_and_nothing_else_is_seen() -> None:
