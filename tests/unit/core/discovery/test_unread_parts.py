@@ -157,7 +157,7 @@ def test_a_selected_namespace_without_flink_is_nothing_to_ask_about() -> None:
 
 def test_the_word_for_a_part_without_a_value_or_uid_stays_the_same() -> None:
     """A person may have acknowledged it."""
-    origin = Origin(kind="File", namespace="", name="/conf/config.yaml", field="a")
+    origin = Origin(kind="File", namespace="", name="/conf/config.yaml").below("a")
     fact = UnclearFact(why="is no text", digest=digest_of(None), origin=origin)
-    assert fact.digest == ""
+    assert (origin.field, fact.digest) == ("a", "")
     assert gathered_facts(origin, [fact]).unclear == (fact,)
