@@ -395,6 +395,8 @@ def test_a_stated_origin_is_held_without_ha_metadata() -> None:
     assert (kept[f"{old}/chk-4"], kept[f"{old}/chk-9"]) == ("superseded", "no_successor")
     jobs[1] = replace(jobs[1], recovers_from_its_own=False)
     assert reasons(jobs, checkpoints, [edge], stated)[f"{old}/chk-4"] == "held"
+    shown = an_edge(old, new, checkpoint=f"{old}/chk-4")  # ``CheckpointHolds`` asks that
+    assert reasons(jobs, checkpoints, [shown], stated)[f"{old}/chk-4"] == "superseded"
 
 
 def test_two_jobs_that_a_savepoint_may_be_named_after_did_not_continue_one_another() -> None:
