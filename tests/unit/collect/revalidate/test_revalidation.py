@@ -306,8 +306,9 @@ def test_a_place_that_cannot_be_searched_by_now_stops(scene, tmp_path, monkeypat
     other = also_searched(scene, tmp_path, kind)
     scene.revalidation.check()
     out_of_reach(monkeypatch, other)
-    with pytest.raises(RefusedError, match="cannot be searched: away"):
+    with pytest.raises(RefusedError, match="cannot be searched: away") as refused:
         scene.revalidation.check()
+    assert refused.value.guard is Condition.PLACE_UNREACHABLE
 
 
 def test_a_remembered_place_that_is_gone_from_the_beginning_stops_nothing(
