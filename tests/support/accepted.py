@@ -13,7 +13,8 @@ from typer.main import get_command
 
 from orphangc.app.cli import app
 from orphangc.app.config.configuration import Configuration, HttpSettings, ScheduledRoot
-from orphangc.app.config.load import IMPLIED, configuration_schema
+from orphangc.app.config.load import IMPLIED
+from orphangc.app.config.schema import configuration_schema
 from orphangc.app.config.validate import SINGULAR
 from orphangc.core.lineage.retention_policy import RetentionPolicy
 from orphangc.core.model.settings import Duration

@@ -21,8 +21,8 @@ from typer.main import get_command
 from orphangc import errors
 from orphangc.app.cli import app
 from orphangc.app.config.configuration import Configuration, ScheduledRoot
+from orphangc.app.config.schema import field_docs
 from orphangc.app.config.validate import SPELLED
-from orphangc.app.config.yaml_text import field_docs
 from orphangc.app.console.text import duration
 from orphangc.app.render import advice
 from orphangc.app.render.reason_groups import ACTIONS, REASONS

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from orphangc.app.config.yaml_text import field_docs
+from orphangc.app.config.schema import field_docs
 from orphangc.app.console.text import duration
 from orphangc.core.model.settings import IS_PLACE, IS_URL, StorageRootSettings
 from orphangc.core.model.shown import Shown, marked, shown_fields

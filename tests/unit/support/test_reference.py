@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from orphangc.app.config.load import configuration_schema
+from orphangc.app.config.schema import configuration_schema
 from orphangc.core.model.codes import Condition, Guard
 from orphangc.core.model.types import Reason
 from orphangc.errors import ExitCode

@@ -102,7 +102,7 @@ def config_schema(
 
         print_json(declarations_schema())
     else:
-        from orphangc.app.config.load import configuration_schema
+        from orphangc.app.config.schema import configuration_schema
 
         print_json(configuration_schema())
 

@@ -1,5 +1,10 @@
 """Read the configuration file: one YAML file, completed and overridden by the environment.
 
+The file is untrusted: its length, depth and number of values are bounded, and no key of it is lost.
+An alias is a few bytes that stand for a whole value. Nine aliases in each of ten levels are more
+values than a machine has memory for. Of a key that stands twice PyYAML keeps the last: places to
+search would be left out without a word.
+
 Its storage roots are completed by its common settings, by each other, and by what was discovered.
 After that each of them says all that its runs need.
 """
@@ -14,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
+import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 
 from flinkstate.files.paths import located, meet, spellings
 from flinkstate.places.locations import Alias, Location, canonical, parse_alias
-from flinkstate.text.problems import in_one_line, nearest, problems_in
+from flinkstate.text.problems import NO_VALUE, in_one_line, nearest, problems_in, yaml_problem
 from orphangc.adapters.storage_options import use_storage_options
 from orphangc.app.config.configuration import ConfigSection, Configuration, ScheduledRoot
 from orphangc.app.config.in_world import in_world, joined
@@ -31,7 +37,6 @@ from orphangc.app.config.validate import (
     prepared,
     validated,
 )
-from orphangc.app.config.yaml_text import documented_schema, read_yaml
 from orphangc.core.model.settings import SiblingStatements, StorageRootSettings
 from orphangc.core.model.shown import shown_fields
 from orphangc.errors import SettingsError
@@ -41,6 +46,8 @@ if TYPE_CHECKING:  # most files discover nothing
 
 log = structlog.get_logger()
 
+_MOST_BYTES = 1 << 20
+_MOST_VALUES = 100_000
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     name: each.annotation
     for name, each in Configuration.model_fields.items()
@@ -68,7 +75,7 @@ def load_configuration(path: Path) -> Configuration:
         SettingsError: The file cannot be read, is no YAML, or holds unknown keys (the message
             names the nearest known ones) or wrong values. The message names all, in one line.
     """
-    content = read_yaml(path)
+    content = _read(path)
     if not isinstance(content, dict):
         raise SettingsError(f"{path}: a mapping with the key storage_roots is needed")
     problems: list[str] = []
@@ -84,6 +91,76 @@ def load_configuration(path: Path) -> Configuration:
             else f"{path}: storage_roots: a list of at least one storage root is needed"
         )
     return with_defaults(configuration, path)
+
+
+def _read(path: Path) -> Any:
+    """Return the one document of a file.
+
+    Raises:
+        SettingsError: The file cannot be read, is too large, or is no YAML. The message is one line
+            and quotes nothing of the file, which may hold a password.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise SettingsError(f"{path} has more than {_MOST_BYTES} bytes")
+        return _parsed(data.decode("utf-8"))
+    except (OSError, UnicodeDecodeError) as err:
+        raise SettingsError(f"cannot read {path}: {err}") from err
+    except (yaml.YAMLError, *NO_VALUE) as err:
+        raise SettingsError(f"{path} is no YAML: {yaml_problem(err)}{_hint(err)}") from err
+
+
+def _parsed(text: str) -> Any:
+    loader = yaml.SafeLoader(text)
+    try:
+        document = loader.get_single_node()
+        if document is None:
+            return None
+        _check_repeated_keys(document, set())
+        if _values(document, {}) > _MOST_VALUES:
+            raise yaml.YAMLError(f"its aliases stand for more than {_MOST_VALUES} values")
+        return loader.construct_document(document)
+    finally:
+        loader.dispose()
+
+
+def _check_repeated_keys(node: yaml.Node, checked: set[yaml.Node]) -> None:
+    if node in checked or not isinstance(node, yaml.CollectionNode):
+        return
+    checked.add(node)
+    seen: set[str] = set()
+    for each in node.value:
+        if isinstance(node, yaml.MappingNode):
+            key = each[0]
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {key.value!r} stands a second time", problem_mark=key.start_mark
+                )
+            seen.add(str(key.value))
+        for part in each if isinstance(each, tuple) else (each,):
+            _check_repeated_keys(part, checked)
+
+
+def _values(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
+    """Return how many values a node is once every alias is spelled out."""
+    if node not in known:
+        known[node] = -1
+        children = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = [
+            part for each in children for part in (each if isinstance(each, tuple) else (each,))
+        ]
+        known[node] = 1 + sum(_values(part, known) for part in parts)
+    elif known[node] < 0:
+        raise yaml.YAMLError("an alias stands inside of what it names")
+    return known[node]
+
+
+def _hint(err: Any) -> str:
+    mark = getattr(err, "problem_mark", None)
+    is_variable = "${" in (getattr(mark, "buffer", None) or "")
+    return '; between braces a variable needs quotes: "${NAME}"' if is_variable else ""
 
 
 def _prepared(content: dict[str, Any], path: Path, problems: list[str]) -> dict[str, Any]:
@@ -364,17 +441,3 @@ def as_written(root: ScheduledRoot, *, without_defaults: bool = False) -> dict[s
     """Return a storage root as a file says it: JSON values by the words of files."""
     shown = root.model_dump(mode="json", exclude={*IMPLIED}, exclude_defaults=without_defaults)
     return {SPELLED.get(name, name): value for name, value in shown.items()}
-
-
-def configuration_schema() -> dict[str, Any]:
-    """Return the JSON schema of the configuration file, as editors and CI use it."""
-    schema = documented_schema(Configuration)
-    fields = schema["$defs"][ScheduledRoot.__name__]["properties"]
-    for new, old in SINGULAR.items():
-        fields[new] = fields[old]
-        fields[old] = {**fields[old], "deprecated": True}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "orphangc configuration",
-        **{key: value for key, value in schema.items() if key != "title"},
-    }

@@ -11,12 +11,8 @@ import yaml
 from flinkstate.files import paths
 from orphangc.app.config import configuration as config_module
 from orphangc.app.config.configuration import Configuration
-from orphangc.app.config.load import (
-    chosen_roots,
-    configuration_schema,
-    load_configuration,
-    overriding,
-)
+from orphangc.app.config.load import chosen_roots, load_configuration, overriding
+from orphangc.app.config.schema import configuration_schema
 from orphangc.core.model.shown import RunMode
 from orphangc.errors import SettingsError
 

@@ -106,7 +106,7 @@ def plain_workloads(shown: NamespaceDocuments, reading: Reading) -> Iterator[Pla
     """
     namespace, deployments = shown.namespace, names_of(shown.resources.get("FlinkDeployment", ()))
     for kind in WORKLOADS:
-        documents = (e for e in shown.resources.get(kind, ()) if _looks_like_flink(e))
+        documents = (e for e in shown.resources.get(kind, ()) if _may_be_a_job_manager(e))
         for document in documents:
             name = text_at(document, "metadata", "name")
             if name not in deployments:
@@ -172,7 +172,7 @@ class PlainWorkload:
     addresses: tuple[str, ...]
 
 
-def _looks_like_flink(document: Mapping[str, Any]) -> bool:
+def _may_be_a_job_manager(document: Mapping[str, Any]) -> bool:
     """Return whether a workload may be a JobManager's, and no operator's resource owns it."""
     words = [each.lower() for each in _words(document)]
     looks = any(_FLINK in each or "jobmanager" in each for each in words)
