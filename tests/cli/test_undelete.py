@@ -43,7 +43,8 @@ def test_deleted_objects_come_back_from_a_versioned_bucket(on_s3: S3Story) -> No
     before = on_s3.contents()
     on_s3.sweep(on_s3.plan(), "--delete")
     plan = on_s3.plan()
-    assert on_s3.sweep(plan, "--delete").code == 0
+    swept = on_s3.sweep(plan, "--delete", "--output", "table")
+    assert (swept.code, "Undo: bring all of it back" in swept.out) == (0, True)
     assert set(before) - set(on_s3.contents()) == on_s3.orphans
     ran = run("undelete", plan.path)
     assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
