@@ -300,6 +300,16 @@ def test_ha_metadata_that_is_gone_or_of_another_job_stops_nothing(scene) -> None
         scene.revalidation.check()
 
 
+def test_what_holds_for_any_layout_is_not_stopped_by_one(scene) -> None:
+    """R56: of a job that a guard refuses in part; a restart of it stops that too."""
+    revalidation = scene.looking(of_any_layout={scene.job.id})
+    doubled(scene)
+    revalidation.check()
+    restarted(scene)
+    with pytest.raises(RefusedError, match="started again"):
+        revalidation.check()
+
+
 @pytest.mark.parametrize("kind", ["siblings", "remembered"])
 def test_a_place_that_cannot_be_searched_by_now_stops(scene, tmp_path, monkeypatch, kind) -> None:
     """R4: it may hold by now what names a file that is to go."""
