@@ -30,8 +30,9 @@ class UnreadableInventoryError(OrphanGcError):
 
 
 class NotReportedError(OrphanGcError):
-    """The store does not report something: access is forbidden, or it has no such request. Unknown
-    is never zero.
+    """The store does not report something: it forbids access, or has no such request.
+
+    Unknown is never zero.
 
     Attributes:
         is_forbidden: Whether another identity may have access.

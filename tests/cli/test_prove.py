@@ -18,6 +18,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from cli.helpers import Ran, run
 from cli.stories import Story
 from cli.stories_on_s3 import S3Story
+from orphangc import __version__
 from orphangc.adapters.files.fsspec_storage import FsspecStorage
 from orphangc.adapters.files.local_storage import LocalStorage
 from orphangc.adapters.files.state_files import LocalStateFiles
@@ -90,6 +91,8 @@ def test_a_versioned_bucket_is_proven_and_only_its_own_objects_are_there(on_s3: 
     assert ran.code == 0, ran.err
     assert {name for name, (health, _) in found.items() if health != "good"} == set()
     assert on_s3.contents() == before
+    _, found = prove(f"s3://{on_s3.bucket}/checkpoints", "--state", f"s3://{on_s3.bucket}/state")
+    assert found["proof"][1].endswith(f" by orphangc {__version__}")
 
 
 # --- what must be found

@@ -67,7 +67,7 @@ def test_a_wrong_option_is_a_mistake_in_the_settings(
     config = configured(unknown, tmp_path, s3_server, no_such_option=1)
     ran = run("run", "--config", config)
     assert ran.code == 2, ran.err
-    assert "no_such_option" in ran.err
+    assert "storage_options: s3fs has no option no_such_option" in ran.err
     assert S3_KEYS[1] not in ran.err
 
 

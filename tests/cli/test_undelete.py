@@ -207,6 +207,8 @@ def test_a_second_undelete_finds_all_of_it_there(on_s3: S3Story, monkeypatch) ->
     for word in ("restored", "already_there"):
         ran = run("undelete", plan.path)
         assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {word: 2}, [])
+    swept = run("sweep", plan.path, "--delete", "--output", "table")
+    assert "nothing deleted: what was due is due no longer" in swept.out
     assert on_s3.contents() == before
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")

@@ -40,7 +40,7 @@ KINDS: Mapping[ReasonKind, KindText] = {
     ReasonKind.DUE: KindText("Due for deletion", "an orphan whose quarantine is over"),
     ReasonKind.REFUSED: KindText("Refused", "what is live in this job cannot be known; kept"),
     ReasonKind.REPORT_ONLY: KindText(
-        "Report only", "in an area without a proven rule for the job's state; counted and kept"
+        "Report only", "a _metadata, or in an area without a proven rule for now; counted and kept"
     ),
     ReasonKind.UNRECOGNISED: KindText("Unrecognised", "no name of Flink's; counted, never touched"),
 }

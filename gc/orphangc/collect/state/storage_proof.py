@@ -41,7 +41,8 @@ class StorageProof(BaseModel):
         """Return its age and its versions for people."""
         days = (now - self.proven_at).days
         at = self.proven_at.date().isoformat()
-        return f"proven {days} days ago ({at}) by orphangc {self.tool_version} with {self.client}"
+        client = f" with {self.client}" if self.client else ""
+        return f"proven {days} days ago ({at}) by orphangc {self.tool_version}{client}"
 
 
 def write_proof(files: StateFiles, storage: Location, proof: StorageProof) -> None:

@@ -228,7 +228,7 @@ class _Body:
 
     def _check(self, line: bytes) -> None:
         number = self.number
-        footer = _checked(_Footer.model_validate, line, number + 2)
+        footer = _checked(_footer_of, line, number + 2)
         if footer.entries != number:
             why = f"the footer counts {footer.entries} entries, not {number}"
             raise _unreadable(number + 2, why)
@@ -282,6 +282,12 @@ def _checked(check: Callable[[dict[str, object]], _PartT], line: bytes, number: 
         raise _unreadable(number, f"{field}: {why}" if field else why) from err
     except ValueError as err:
         raise _unreadable(number, str(err)) from err
+
+
+def _footer_of(fields: Mapping[str, object]) -> _Footer:
+    if fields.get("type") != "footer":
+        raise ValueError("the last line is no footer: the snapshot is partial")
+    return _Footer.model_validate(fields)
 
 
 def _snapshot_of(fields: Mapping[str, object]) -> RegistrySnapshot:

@@ -480,12 +480,13 @@ class StorageRootSettings(BaseModel):
     def _check_state(self) -> Self:
         if (state := self.state_location) is None:
             return self
-        root = self.location
-        if root.contains(state):
-            raise ValueError(f"the state location {self.state} lies inside the storage root")
-        if state.contains(root):
-            raise ValueError(f"the storage root lies inside the state location {self.state}")
-        return self
+        if self.location.contains(state):
+            inside = f"the state location {self.state} lies inside the storage root"
+        elif state.contains(self.location):
+            inside = f"the storage root lies inside the state location {self.state}"
+        else:
+            return self
+        raise ValueError(f"{inside}: choose another")
 
     @model_validator(mode="after")
     def _check_empty_roots(self) -> Self:

@@ -416,6 +416,7 @@ def test_no_bytes_crash_the_reading(data: bytes) -> None:
         (b"\n", 1, ONE_LINE),
         (b"\n{}", 1, "no JSON: Expecting value at column 1"),
         (PLAIN[:HEADER_BYTES], 1, ONE_LINE),
+        (PLAIN[: -len(FOOTER) - 1], 4, "the last line is no footer: the snapshot is partial"),
         (PLAIN + b"\n", 6, "no JSON: Expecting value at column 1"),
         (PLAIN + b" ", 6, "no JSON: Expecting value at column 1"),
         (PLAIN + PLAIN, 10, "the footer counts 3 entries, not 8"),

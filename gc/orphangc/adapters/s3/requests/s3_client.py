@@ -200,7 +200,7 @@ def _open(options: Mapping[str, Any], attempts: int) -> S3FileSystem:
     )
     session = _session(named.pop("profile", None), environment)
     if unknown := named.keys() - inspect.signature(S3FileSystem.__init__).parameters:
-        raise SettingsError(f"s3fs has no option {', '.join(sorted(unknown))}")
+        raise SettingsError(f"storage_options: s3fs has no option {', '.join(sorted(unknown))}")
     uncached = {"use_listings_cache": False, "skip_instance_cache": True}
     try:
         opened = S3FileSystem(**named, **uncached, config_kwargs=config, session=session)

@@ -33,6 +33,11 @@ _STYLES: Mapping[ReasonKind, str] = {
     ReasonKind.DUE: "red",
     ReasonKind.REFUSED: "magenta",
 }
+_BECAME = {
+    frozenset[str](): ": nothing of this plan is due",
+    frozenset({"gone"}): ": what was due is gone",
+    frozenset({"changed"}): ": what was due is due no longer",
+}
 _FATES = {Fate.REFUSED: "bold red", Fate.BLOCKED: "yellow", Fate.CLEAR: "green"}
 
 
@@ -194,8 +199,7 @@ def _outcome_heading(outcome: Mapping[str, Any]) -> Text:
         said += ", as --delete was not given"
     elif not done:
         due = {name.partition("/")[2] for name in counts if name.startswith(("delete/", "expire/"))}
-        said += ": what was due is gone" if due == {"gone"} else ""
-        said += "" if due else ": nothing of this plan is due"
+        said += _BECAME.get(frozenset(due), "")
     heading.append(f"\nsweep {visible(str(outcome.get('run_id', '')))}, {said}", style="dim")
     heading.append(f", exit code {outcome.get('exit_code', '?')}", style="dim")
     return heading

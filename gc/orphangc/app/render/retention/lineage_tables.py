@@ -157,7 +157,10 @@ CHANGES: Mapping[RetentionReason, str] = {
         "--continued JOB=OLDER@ID, or JOB=nothing, states what the job began with; a copy in a"
         " folder without a job id is no job's once that it is in is not called chk-<n>"
     ),
-    RetentionReason.NOT_COLLECTABLE: "--savepoints names the place of a self-contained savepoint",
+    RetentionReason.NOT_COLLECTABLE: (
+        "--alias says where the files of a storage that was moved are now; --savepoints names the"
+        " place of a self-contained savepoint"
+    ),
     RetentionReason.MAKER_UNPROVEN: "a cycle that sees the job take it, while that runs",
     RetentionReason.STORE_TIME_UNKNOWN: "a storage that says when it was stored",
     RetentionReason.TOO_YOUNG: "{grace} have passed since it was stored (--grace-period)",
