@@ -1,5 +1,6 @@
 """``undelete``: back from a versioned bucket, and a clear refusal from anywhere else."""
 
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -39,13 +40,14 @@ def test_a_plan_that_was_not_swept_has_nothing_to_bring_back(story) -> None:
 
 
 def test_deleted_objects_come_back_from_a_versioned_bucket(on_s3: S3Story) -> None:
-    """Exactly those that the run deleted, with the same bytes."""
+    """Exactly those that the run deleted, with the same bytes; no verdict is needed for that."""
     before = on_s3.contents()
     on_s3.sweep(on_s3.plan(), "--delete")
     plan = on_s3.plan()
     swept = on_s3.sweep(plan, "--delete", "--output", "table")
     assert (swept.code, "Undo: bring all of it back" in swept.out) == (0, True)
     assert set(before) - set(on_s3.contents()) == on_s3.orphans
+    shutil.rmtree(plan.path / "verdicts")
     ran = run("undelete", plan.path)
     assert (ran.code, ran.json["counts"], ran.json["failed"]) == (0, {"restored": 2}, [])
     assert on_s3.contents() == before

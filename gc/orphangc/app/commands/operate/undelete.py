@@ -55,7 +55,7 @@ def undelete_run(
         RefusedError: The storage keeps no versions, or the run deleted nothing.
         StorageUnreachableError: The store does not answer; a later call goes on.
     """
-    plan = PlanDirectory(path).read()
+    plan = PlanDirectory(path).read_head()
     if is_dry and (checkpoints or plan.expiry is not None):
         raise SettingsError("--dry-run is for deleted objects; expired checkpoints cost no bytes")
     if checkpoints:
