@@ -129,7 +129,7 @@ def _parsed(path: Path) -> object:
             raise SettingsError(f"{path} has more than {_MAX_BYTES} bytes: no declarations file")
         return yaml.load(data.decode("utf-8"), _Loader)  # noqa: S506 - a safe loader of our own
     except (OSError, UnicodeDecodeError) as err:
-        raise SettingsError(f"cannot read {path}: {err}") from err
+        raise SettingsError(f"cannot read {path}: {getattr(err, 'strerror', None) or err}") from err
     except (yaml.YAMLError, *NO_VALUE) as err:
         raise SettingsError(f"{path} is no declarations file: {yaml_problem(err)}") from err
 

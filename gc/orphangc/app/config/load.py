@@ -107,7 +107,7 @@ def _read(path: Path) -> Any:
             raise SettingsError(f"{path} has more than {_MOST_BYTES} bytes")
         return _parsed(data.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as err:
-        raise SettingsError(f"cannot read {path}: {err}") from err
+        raise SettingsError(f"cannot read {path}: {getattr(err, 'strerror', None) or err}") from err
     except (yaml.YAMLError, *NO_VALUE) as err:
         raise SettingsError(f"{path} is no YAML: {yaml_problem(err)}{_hint(err)}") from err
 
