@@ -36,8 +36,7 @@ _RUNS_SHOWN = 12
 def status_context(status: Status, http: HttpSettings) -> dict[str, Any]:
     """Return the values for the template of the status page."""
     needs = needs_of(status)
-    acts = [need for need in needs if not need.advice.waits]
-    waits = [need for need in needs if need.advice.waits]
+    acts, waits = ([each for each in needs if each.advice.waits is it] for it in (False, True))
     roots = [root_view(root) for root in status.roots]
     plans = [root.newest_plan for root in status.roots if root.newest_plan is not None]
     stored = stored_in("All that is stored", (each for plan in plans for each in plan.amounts))
