@@ -167,7 +167,7 @@ def test_a_job_that_only_a_resource_names_is_collected(kubernetes, running, tmp_
 def test_a_job_manager_that_failed_blocks_all_until_it_is_mended_or_its_resource_is_gone(
     kubernetes, running, tmp_path
 ) -> None:
-    """It may run any job (R11); what is logged says what lifts that, and that does."""
+    """Its job may need any file, and it may run others (R11); the log says what lifts that."""
     with RestServer(cluster_of(running.job, completed=8)) as server:
         kubernetes.operate(resource(running, port_of(server)))
         status = a_status("b" * 32, "RECONCILING", jobManagerDeploymentStatus="ERROR")
@@ -175,10 +175,9 @@ def test_a_job_manager_that_failed_blocks_all_until_it_is_mended_or_its_resource
         kubernetes.operate(a_deployment("billing", failed, status=status))
         config = configured(tmp_path, {**at_once(tmp_path, running)})
         ran = run("run", "--config", config)
-        assert blocks(tmp_path) == {"gate_not_seen"}
-        (blocked,) = (line for line in ran.err.splitlines() if '"job.blocked"' in line)
-        assert "http://127.0.0.1:1: " in json.loads(blocked)["reason"]
-        assert "delete its FlinkDeployment" in json.loads(blocked)["advice"]
+        assert blocks(tmp_path) == {"gate_not_seen", "dependent_job"}
+        (refused,) = (line for line in ran.err.splitlines() if '"job.refused"' in line)
+        assert "remove kubernetes:flink/FlinkDeployment/billing" in json.loads(refused)["reason"]
         kubernetes.objects["flinkdeployments"].pop("billing")
         run("run", "--config", config)
     assert blocks(tmp_path) == set()
