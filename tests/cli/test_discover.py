@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from cli.helpers import AT_ONCE, DAY, Bed, Job, flink, metadata, run, write
-from cli.scheduled import events, started
+from cli.scheduled import Configured, events, started
 from cli.stories import Story, make_story
 from support.flink_resources import (
     RELEASES,
@@ -530,6 +530,18 @@ def test_what_blocks_a_run_without_discovery_says_what_lifts_it(story, tmp_path)
     for _ in range(2):
         run("run", "--config", config)
     assert not story.orphans[0].exists()
+
+
+@pytest.mark.parametrize("spelled", ["{}/", "file://{}", "{}/../{}"], ids=["folder", "uri", "up"])
+def test_a_storage_root_that_was_discovered_contains_itself_by_no_spelling(story, spelled) -> None:
+    """A person plans it by hand, after a run of a file that discovered it."""
+    root = story.bed.root
+    file = story.bed.folder / "flink-conf.yaml"
+    file.write_text(f"state.checkpoints.dir: file://{root}\n")
+    discovery = {"files": [str(file)], "state": str(story.bed.state)}
+    Configured.of(story, mode="report", discovery=discovery).run()
+    story.bed.root = spelled.format(root, root.name)
+    assert story.bed.plan().blocks(story.job) == []
 
 
 def test_only_a_person_says_that_a_lost_memory_matters_no_more(

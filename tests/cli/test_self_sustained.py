@@ -373,6 +373,26 @@ def test_a_statement_ends_a_maker_beside_as_it_does_in_a_plan(bed, case) -> None
     assert (told["safe_to_delete"], f"but {maker.id}" in told["why"]) == (answer, not answer)
 
 
+@pytest.mark.parametrize(
+    ("named", "answer"), [("savepoint-000000-000000000001", False), ("", True)]
+)
+def test_what_a_run_found_a_configuration_to_restore_a_job_from_may_not_go(
+    bed, named, answer
+) -> None:
+    """The command discovers nothing, and reads the state location of that run (R43)."""
+    snapshot, job = a_savepoint(bed), bed.job(UNIQUE)
+    job.checkpoint(5, job.shared())
+    file = bed.folder / "config.yaml"
+    file.write_text(f"execution.state-recovery.path: {snapshot.parent / named}\n" * bool(named))
+    discovery = {
+        "files": [str(file)],
+        "state": str(bed.state),
+        "alias": [f"{bed.folder}={bed.folder}"],
+    }
+    Configured.of(SimpleNamespace(bed=bed), discovery=discovery).run()
+    assert second_check(bed, job, snapshot)["safe_to_delete"] is answer
+
+
 def second_check(bed, job, snapshot, *options) -> dict:
     """Return what a job's second check of a snapshot says, after a newer checkpoint.
 

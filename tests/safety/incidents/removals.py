@@ -475,7 +475,7 @@ def _every_memory_of_discovery(patch: _Patch) -> None:
 
 def _discoveries_of_all_runs(patch: _Patch) -> None:
     """Remember discoveries only in runs that discover (R4)."""
-    patch.setattr(compose, "_with_discoveries", lambda settings, _: settings)
+    patch.setattr(compose, "with_discoveries", lambda settings, _: settings)
 
 
 def _clusters_without_a_directory(patch: _Patch) -> None:

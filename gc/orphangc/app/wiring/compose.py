@@ -182,7 +182,7 @@ def opened(
         StorageUnreachableError, SettingsError: A root cannot be reached, or has an unknown scheme.
     """
     state, before = start.state, start.before
-    settings = _with_discoveries(start.settings, state.files)
+    settings = with_discoveries(start.settings, state.files)
     memory, shows_all = before.memory, is_planning and settings.inventory is None
     root = _storage_root(settings, state.files, is_planning=is_planning)
     siblings, remembered = searched_beside(settings, state, memory, root)
@@ -214,7 +214,7 @@ def opened(
         )
 
 
-def _with_discoveries(settings: StorageRootSettings, files: StateFiles) -> StorageRootSettings:
+def with_discoveries(settings: StorageRootSettings, files: StateFiles) -> StorageRootSettings:
     """Return settings with what earlier cycles of a state location discovered (decision 25).
 
     A run that asks nothing of what they asked, and a plan of before, know none of it.
@@ -226,7 +226,6 @@ def _with_discoveries(settings: StorageRootSettings, files: StateFiles) -> Stora
         settings,
         world_of_discovery(
             united(Discovery(unclear=memories.problems), before),
-            configured=[settings.root],
             acknowledged={each.what for each in before.acknowledged},
         ),
     )
@@ -324,7 +323,7 @@ def checkpoints_now(
         StorageUnreachableError: The storage root or an extra root cannot be searched.
     """
     start = start_of(settings)
-    settings = _with_discoveries(settings, start.state.files)
+    settings = with_discoveries(settings, start.state.files)
     reader = CheckpointReader.of(settings)
     own = [open_storage(each) for each in settings.own_places]
     siblings, remembered = searched_beside(settings, start.state, start.before.memory, own[0])

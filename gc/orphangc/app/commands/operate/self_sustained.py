@@ -18,9 +18,9 @@ from orphangc.app.console.progress import shown_progress
 from orphangc.app.render.shown_names import JobNames
 from orphangc.app.render.text_table import as_text, text_table
 from orphangc.app.runner.make_plan import opened_cycle
-from orphangc.app.wiring.compose import start_of, state_of
+from orphangc.app.wiring.compose import start_of, state_of, with_discoveries
 from orphangc.collect.cycle import Cycle
-from orphangc.collect.dependencies.checkpoint_holds import CheckpointHolds
+from orphangc.collect.dependencies.checkpoint_holds import CheckpointHolds, PinnedPlaces
 from orphangc.collect.dependencies.foreign_usage import names_in
 from orphangc.collect.dependencies.sizes import Weighing
 from orphangc.collect.expire.assemble_report import DiscardingSink
@@ -97,9 +97,10 @@ def _check(
     asked: Sequence[Location],
     before: Sequence[RememberedUsageCheck],
 ) -> tuple[dict[str, Any], tuple[RememberedUsageCheck, ...]]:
+    start = start_of(settings)
     with (
         shown_progress() as progress,
-        opened_cycle(start_of(settings), DiscardingSink, progress) as (cycle, _),
+        opened_cycle(start, DiscardingSink, progress) as (cycle, _),
     ):
         key = _key_of(job, cycle, settings)
     evidence = cycle.known.jobs[key]
@@ -107,8 +108,10 @@ def _check(
         if any(is_inside(place, directory) for directory in evidence.directories):
             raise SettingsError(f"--snapshot {place} is in the job's own directory")
     origins = [canonical(each.place) for each in before if each.restored_from]
-    named = cycle.foreign_usages.holds.named  # the one pin is what is asked about
-    usages = replace(cycle.foreign_usages, holds=CheckpointHolds(named))
+    # what is asked about is pinned here; other pins are those that runs discovered
+    others = with_discoveries(settings.model_copy(update={"pin": ()}), start.state.files).pins
+    holds = CheckpointHolds(cycle.foreign_usages.holds.named, PinnedPlaces(others))
+    usages = replace(cycle.foreign_usages, holds=holds)
     seen = usages.check(key, (*asked, *origins), Weighing(open_storage).weigh)
     for each in asked:
         _check_known(each, seen, before)
