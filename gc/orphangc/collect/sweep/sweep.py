@@ -231,7 +231,7 @@ class Sweep(PlannedRun[ConfirmingCycle]):
     ) -> Iterator[UploadAbortion | FolderRemoval]:
         jobs = {key: decided_job(view) for key, view in cycle.decided.views.items() if key in free}
         with_hidden, with_folders = self.environment.with_hidden, self.environment.with_folders
-        settings, now = self.run.settings, cycle.evidence.now
+        settings, now = self.environment.settings, cycle.evidence.now
         areas = frozenset(settings.scope)
         if settings.abort_uploads and with_hidden is not None:
             yield UploadAbortion(
