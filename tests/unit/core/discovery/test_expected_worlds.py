@@ -423,12 +423,12 @@ def test_no_secret_of_a_configuration_is_shown() -> None:
     assert "a-password" not in unclear.why
 
 
-@pytest.mark.parametrize("namespace", ["no", "on", "0123", "12:30"])
+@pytest.mark.parametrize("namespace", ["no", "on", "12:30", "1_000", "123", "'0123'"])
 def test_a_text_that_is_a_value_of_yaml_1_1_is_a_text(namespace) -> None:
     """HA metadata of Norway's jobs is in the namespace ``no``, and not in ``false``."""
     text = f"high-availability.type: kubernetes\nkubernetes.namespace: {namespace}\n"
     discovery = discovery_of([], [FileText(path="/conf/config.yaml", text=text)], Reading())
-    assert world_of_discovery(discovery).kubernetes_ha == (namespace,)
+    assert world_of_discovery(discovery).kubernetes_ha == (namespace.strip("'"),)
 
 
 @pytest.mark.parametrize(
@@ -445,6 +445,9 @@ def test_a_text_that_is_a_value_of_yaml_1_1_is_a_text(namespace) -> None:
         ("config.yaml", "execution: &a\n  b: *a", 0),
         ("config.yaml", "- a list", 0),
         ("config.yaml", "a: {", 0),
+        ("config.yaml", f"state.checkpoints.dir: {ROOT}\nkubernetes.namespace: 0123", 0),
+        ("config.yaml", f"state.checkpoints.dir: {ROOT}\nkubernetes.namespace: 0x10", 0),
+        ("config.yaml", f"state.checkpoints.dir: {ROOT}\nkubernetes.namespace: +5", 0),
         ("config.yaml", "a: !!int ''", 0),
         ("config.yaml", "a: !!bool x", 0),
         ("config.yaml", "a: !!timestamp x", 0),
@@ -459,6 +462,13 @@ def test_a_file_is_read_as_flink_reads_it_or_blocks(name, text, roots) -> None:
     world = world_of_discovery(discovery)
     assert len(world.storage_roots) == roots
     assert blocks_of(world) == (() if roots else (ALL,))
+
+
+@pytest.mark.parametrize("text", ["", "# a: 1\n", "---\n", "~\n", "null\n", "{}\n"])
+def test_a_file_without_content_names_nothing(text) -> None:
+    """Flink 1.19.3 and 2.3.0 read them so; a template writes them where no option is set."""
+    discovery = discovery_of([], [FileText(path="/conf/config.yaml", text=text)], Reading())
+    assert blocks_of(world_of_discovery(discovery)) == ()
 
 
 def wrong_types(document, path) -> list:

@@ -98,10 +98,7 @@ def _check(
     before: Sequence[RememberedUsageCheck],
 ) -> tuple[dict[str, Any], tuple[RememberedUsageCheck, ...]]:
     start = start_of(settings)
-    with (
-        shown_progress() as progress,
-        opened_cycle(start, DiscardingSink, progress) as (cycle, _),
-    ):
+    with shown_progress() as progress, opened_cycle(start, DiscardingSink, progress) as (cycle, _):
         key = _key_of(job, cycle, settings)
     evidence = cycle.known.jobs[key]
     for place in asked:

@@ -20,6 +20,8 @@ _MOST_CHARS = 1 << 20
 _MOST_BRACKETS = 1_000
 """Reading open brackets takes time by the square of their number."""
 _BEGIN = re.compile(r"[\s:=]")
+_REWRITTEN = re.compile(r"\+\d+|-?0\d+|-0|0o[0-7]+|0x[\da-fA-F]+")
+"""Whole numbers of YAML 1.2 that Java spells otherwise."""
 _LINE = re.compile(r"(?P<key>[^\s:]+)\s*:\s*(?P<value>.*)")
 
 
@@ -68,8 +70,14 @@ def _begin_of(said: str) -> str:
 class _Texts(yaml.BaseLoader):
     """Loads YAML's texts as they stand, and refuses a key that stands twice, as Flink does.
 
-    Flink reads YAML 1.2, in which ``no``, ``on`` and ``0123`` are no values of YAML 1.1.
+    Flink reads YAML 1.2, in which ``no`` and ``on`` are texts. A number it writes anew: it would be
+    another one here, as ``0123`` is ``123`` there (seen in Flink 1.19.3 and 2.3.0).
     """
+
+    def construct_scalar(self, node: Any) -> str:
+        if node.style is None and _REWRITTEN.fullmatch(node.value):
+            raise yaml.constructor.ConstructorError(None, None, "a number that Flink writes anew")
+        return str(super().construct_scalar(node))
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
         found = super().construct_mapping(node, deep=deep)
@@ -87,7 +95,7 @@ def _of_yaml(name: str, text: str) -> Mapping[str, Any]:
         content = yaml.load(text, _Texts)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, *NO_VALUE) as err:
         raise UnclearFieldError(name, "is no YAML", value=text) from err
-    if content is None:
+    if content in (None, "", "null", "~"):  # a document without content
         return {}
     if not isinstance(content, Mapping):
         raise UnclearFieldError(name, "is no mapping", value=text)
