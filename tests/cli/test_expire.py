@@ -1089,6 +1089,7 @@ def test_a_signal_lets_no_further_batch_begin(chain, monkeypatch) -> None:
     monkeypatch.setattr(Quarantine, "_taken_away", signalled)
     ran = run("sweep", out, "--delete")
     assert ran.code == 143
+    assert "interrupted: 1 objects were deleted" in ran.err
     assert sorted(outcomes(Planned(ran, out)).values()) == ["done", "planned", "planned"]
     assert cleared == []
 

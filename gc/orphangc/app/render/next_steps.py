@@ -118,8 +118,11 @@ def after_signal(result: SweepResult, folder: Path) -> str:
     """Return what a sweep that a signal ended has deleted, and what goes on with the rest."""
     if not result.objects:
         return "nothing was deleted; the same command begins again"
+    done = sum(
+        result.objects[each, Outcome.DONE] for each in (Action.DELETE, RetentionAction.EXPIRE)
+    )
     return (
-        f"{result.objects[Action.DELETE, Outcome.DONE]:,} objects were deleted, which"
+        f"{done:,} objects were deleted, which"
         f" {folder / 'outcomes.parquet'} names; all others are as they were. The same command goes"
         " on with them"
     )
