@@ -11,6 +11,7 @@ import pytest
 
 from cli import crash_driver
 from cli.helpers import outcomes
+from orphangc.adapters.rows.outcome_files import OutcomeFiles
 from support import speed
 from support.processes import until
 
@@ -105,6 +106,22 @@ def test_a_signalled_sweep_ends_in_order(story, number, code, tmp_path) -> None:
     (signalled,) = [each for each in history if each["stopped"]]
     assert signalled["plan_id"] == plan.document["plan_id"]
     assert signalled["counts"]["delete/done"]["objects"] == 2
+
+
+def test_a_signal_at_the_very_end_leaves_the_outcome_that_is_named(story, monkeypatch) -> None:
+    """It came while the outcome was published: only that file has the versions to undelete."""
+    story.bed.cycle()
+    plan, set_aside = story.bed.plan(), OutcomeFiles._set_aside
+
+    def signalled(self) -> None:
+        set_aside(self)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(OutcomeFiles, "_set_aside", signalled)
+    swept = story.bed.sweep(plan, "--delete")
+    assert (swept.code, "2 objects were deleted, which" in swept.err) == (143, True)
+    assert list(story.bed.state.rglob("open/*.json")) == []
+    assert outcomes(plan) == dict.fromkeys(plan.removals(), "done")
 
 
 def test_a_plan_folder_without_a_plan_cannot_be_swept(story) -> None:

@@ -30,6 +30,7 @@ from orphangc.collect.quarantine.expiry import Expiry
 from orphangc.collect.runs.held_run import HeldRun
 from orphangc.collect.runs.planned_run import PlannedRun
 from orphangc.collect.runs.result import SweepResult, code_of
+from orphangc.collect.runs.undisturbed import undisturbed
 from orphangc.collect.state.lock import Holder, Lock, acquire
 from orphangc.collect.state.store import RootState
 from orphangc.collect.sweep.plan_intersection import check_plan
@@ -210,7 +211,6 @@ class HeldPlan:
         Without any row an error leaves none: nothing was done. Only then no run counts as crashed.
         """
         self.result.run_id = self.run.run_id
-        outcome = partial(self.result.outcome, self.plan, is_deleting=self.is_deleting)
         check_outside(self.plan.settings, [audit_file()])
         with audit_log() as audit:
             outcomes = OutcomeFiles(self.path)
@@ -221,12 +221,16 @@ class HeldPlan:
                 self.result.stopped_by = self.result.stopped_by or err
                 self.result.exit_code = code_of(err)
                 if outcomes.rows:
-                    outcomes.publish(outcome())
-                outcomes.discard()
-                self.run.close()
+                    self._end(outcomes)
+                else:
+                    outcomes.discard()
+                    self.run.close()
                 raise
-            outcomes.publish(outcome())
-            self.run.close()
+            undisturbed(partial(self._end, outcomes), self.run.stopped.set, "outcome")
+
+    def _end(self, outcomes: OutcomeFiles) -> None:
+        outcomes.publish(self.result.outcome(self.plan, is_deleting=self.is_deleting))
+        self.run.close()
 
 
 def lock_folder(state: RootState) -> str:
