@@ -431,6 +431,17 @@ def test_a_text_that_is_a_value_of_yaml_1_1_is_a_text(namespace) -> None:
     assert world_of_discovery(discovery).kubernetes_ha == (namespace.strip("'"),)
 
 
+@pytest.mark.parametrize("null", ["", "~", "null"])
+@pytest.mark.parametrize("name", ["rest", "rest.address", "state.savepoints.dir"])
+def test_a_name_without_a_value_names_nothing_and_blocks_nothing(name, null) -> None:
+    """Of ``rest:`` a person may have commented out every option."""
+    text = f"execution.checkpointing.dir: {ROOT}\n{name}: {null}\nhigh-availability.type: {null}\n"
+    discovery = discovery_of([], [FileText(path="/conf/config.yaml", text=text)], Reading())
+    world = world_of_discovery(discovery)
+    assert (len(world.storage_roots), world.unclear) == (1, ())
+    assert world.clusters == ()
+
+
 @pytest.mark.parametrize(
     ("name", "text", "roots"),
     [

@@ -70,8 +70,9 @@ def _begin_of(said: str) -> str:
 class _Texts(yaml.BaseLoader):
     """Loads YAML's texts as they stand, and refuses a key that stands twice, as Flink does.
 
-    Flink reads YAML 1.2, in which ``no`` and ``on`` are texts. A number it writes anew: it would be
-    another one here, as ``0123`` is ``123`` there (seen in Flink 1.19.3 and 2.3.0).
+    Flink reads YAML 1.2, in which ``no`` and ``on`` are texts, and what is empty or ``null`` is no
+    value: ``rest:`` alone names nothing. A number it writes anew: it would be another one here, as
+    ``0123`` is ``123`` there (seen in Flink 1.19.3 and 2.3.0).
     """
 
     def construct_scalar(self, node: Any) -> str:
@@ -80,10 +81,15 @@ class _Texts(yaml.BaseLoader):
         return str(super().construct_scalar(node))
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        found = super().construct_mapping(node, deep=deep)
+        found = {str(key): each for key, each in super().construct_mapping(node, deep=deep).items()}
         if len(found) != len(node.value):
             raise yaml.constructor.ConstructorError(None, None, "a key stands twice")
         return found
+
+
+_NULL = "tag:yaml.org,2002:null"
+_Texts.add_implicit_resolver(_NULL, re.compile(r"(~|null|Null|NULL|)\Z"), ["", "~", "n", "N"])
+_Texts.add_constructor(_NULL, lambda *_: None)
 
 
 def _of_yaml(name: str, text: str) -> Mapping[str, Any]:
@@ -95,7 +101,7 @@ def _of_yaml(name: str, text: str) -> Mapping[str, Any]:
         content = yaml.load(text, _Texts)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, *NO_VALUE) as err:
         raise UnclearFieldError(name, "is no YAML", value=text) from err
-    if content in (None, "", "null", "~"):  # a document without content
+    if content is None:
         return {}
     if not isinstance(content, Mapping):
         raise UnclearFieldError(name, "is no mapping", value=text)
