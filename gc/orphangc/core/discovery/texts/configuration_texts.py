@@ -71,13 +71,15 @@ class _Texts(yaml.BaseLoader):
     """Loads YAML's texts as they stand, and refuses a key that stands twice, as Flink does.
 
     Flink reads YAML 1.2, in which ``no`` and ``on`` are texts, and what is empty or ``null`` is no
-    value: ``rest:`` alone names nothing. A number it writes anew: it would be another one here, as
-    ``0123`` is ``123`` there (seen in Flink 1.19.3 and 2.3.0).
+    value: ``rest:`` alone names nothing. Of a number Flink makes another text: ``0123`` is ``123``
+    there (seen in Flink 1.19.3 and 2.3.0).
     """
 
     def construct_scalar(self, node: Any) -> str:
         if node.style is None and _REWRITTEN.fullmatch(node.value):
-            raise yaml.constructor.ConstructorError(None, None, "a number that Flink writes anew")
+            raise yaml.constructor.ConstructorError(
+                None, None, "Flink spells this number otherwise"
+            )
         return str(super().construct_scalar(node))
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
