@@ -15,6 +15,7 @@ from flinkstate.compatibility.declarations import (
 )
 from flinkstate.errors import SettingsError
 from flinkstate.text.problems import NO_VALUE, in_one_line, nearest, problems_in, yaml_problem
+from flinkstate.text.redaction import reason_of
 from flinkstate.text.shown_text import visible
 
 _MAX_BYTES = 4_000_000
@@ -129,7 +130,7 @@ def _parsed(path: Path) -> object:
             raise SettingsError(f"{path} has more than {_MAX_BYTES} bytes: no declarations file")
         return yaml.load(data.decode("utf-8"), _Loader)  # noqa: S506 - a safe loader of our own
     except (OSError, UnicodeDecodeError) as err:
-        raise SettingsError(f"cannot read {path}: {getattr(err, 'strerror', None) or err}") from err
+        raise SettingsError(f"cannot read {path}: {reason_of(err)}") from err
     except (yaml.YAMLError, *NO_VALUE) as err:
         raise SettingsError(f"{path} is no declarations file: {yaml_problem(err)}") from err
 

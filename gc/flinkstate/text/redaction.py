@@ -51,6 +51,11 @@ def _without_user(found: re.Match[str]) -> str:
     return found[0] if is_of_containers and ":" not in user else f"{scheme}//"
 
 
+def reason_of(err: Exception) -> str:
+    """Return why the operating system refused, without number and path, or else the whole text."""
+    return getattr(err, "strerror", None) or str(err)
+
+
 def one_line(err: object) -> str:
     """Return the message of an error as one short line, without credentials or control characters.
 

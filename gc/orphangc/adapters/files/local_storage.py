@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from flinkstate.places.checkpoint_names import may_be_metadata
 from flinkstate.places.locations import Location
-from flinkstate.text.redaction import one_line
+from flinkstate.text.redaction import one_line, reason_of
 from orphangc.adapters.files.mount_table import store_time
 from orphangc.adapters.files.translate import BatchBuilder, checked_parts, escaped, unreachable
 from orphangc.core.model.types import ObjectKey, StoredObject
@@ -197,8 +197,8 @@ class LocalStorage(Storage):
         except FileNotFoundError:
             return DeletionResult(key=wanted.key, status=DeletionStatus.GONE)
         except (OSError, ValueError, StorageUnreachableError) as err:
-            reason = getattr(err, "strerror", None) or str(err)
-            return DeletionResult(key=wanted.key, status=DeletionStatus.FAILED, error=reason)
+            failed = DeletionStatus.FAILED
+            return DeletionResult(key=wanted.key, status=failed, error=reason_of(err))
 
     def _unlink(self, wanted: StoredObject) -> DeletionStatus:
         """Remove the file if it is still the judged one; both steps use the same open folder."""

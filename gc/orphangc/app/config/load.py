@@ -26,6 +26,7 @@ from pydantic_settings.exceptions import SettingsError as UnusableVariableError
 from flinkstate.files.paths import located, meet, spellings
 from flinkstate.places.locations import Alias, Location, canonical, parse_alias
 from flinkstate.text.problems import NO_VALUE, in_one_line, nearest, problems_in, yaml_problem
+from flinkstate.text.redaction import reason_of
 from orphangc.adapters.storage_options import use_storage_options
 from orphangc.app.config.configuration import ConfigSection, Configuration, ScheduledRoot
 from orphangc.app.config.in_world import in_world, joined
@@ -107,7 +108,7 @@ def _read(path: Path) -> Any:
             raise SettingsError(f"{path} has more than {_MOST_BYTES} bytes")
         return _parsed(data.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as err:
-        raise SettingsError(f"cannot read {path}: {getattr(err, 'strerror', None) or err}") from err
+        raise SettingsError(f"cannot read {path}: {reason_of(err)}") from err
     except (yaml.YAMLError, *NO_VALUE) as err:
         raise SettingsError(f"{path} is no YAML: {yaml_problem(err)}{_hint(err)}") from err
 
